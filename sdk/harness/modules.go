@@ -1,0 +1,175 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// Op is one kind of module run (contract.md 14.1).
+type Op string
+
+// The kinds of module run.
+const (
+	// OpApply changes the infrastructure to what the inputs ask for.
+	OpApply Op = "apply"
+	// OpPlan computes what an apply would change and changes nothing.
+	OpPlan Op = "plan"
+	// OpRefresh reads the infrastructure into the state and changes nothing else.
+	OpRefresh Op = "refresh"
+	// OpDestroy removes everything that the state holds.
+	OpDestroy Op = "destroy"
+)
+
+// Action is what a run does to one resource.
+type Action string
+
+// The actions on a resource.
+const (
+	ActionCreate  Action = "create"
+	ActionUpdate  Action = "update"
+	ActionReplace Action = "replace"
+	ActionDelete  Action = "delete"
+	ActionRead    Action = "read"
+	ActionNoOp    Action = "no-op"
+)
+
+// Change is one planned change of a resource.
+type Change struct {
+	// Address is relative to the module, without the generated root's module.role.
+	Address string
+	// Type is the resource's type.
+	Type string
+	// Action is what happens to it.
+	Action Action
+}
+
+// Resource is one managed resource instance in an object's state.
+type Resource struct {
+	// Address is relative to the module, without the generated root's module.role.
+	Address string
+	// Type is the resource's type.
+	Type string
+	// Values are the attributes. They may hold secrets: they are compared, never printed.
+	Values map[string]any
+}
+
+// Diagnostic is one message of the runtime.
+type Diagnostic struct {
+	// Severity is error or warning.
+	Severity string
+	Summary  string
+	Detail   string
+	// Address is the resource concerned, "" when there is none.
+	Address string
+	// Range is file:line:column in the module, "" when there is none.
+	Range string
+}
+
+// Run is one finished module run.
+type Run struct {
+	Op Op
+	// Failed tells that the run ended with an error of the module; Diagnostics say which.
+	Failed bool
+	// Changes are the changes that were planned, without no-ops and reads.
+	Changes []Change
+	// OutputsChanged tells that the plan changes output values.
+	OutputsChanged bool
+	// Values are the outputs in the state after the run.
+	Values contract.Values
+	// Resources are the managed resources in the state after the run.
+	Resources []Resource
+	// Planned is the planned content of every resource as JSON; only PlanValues sets it.
+	Planned json.RawMessage
+	// Diagnostics are the runtime's messages, errors first.
+	Diagnostics []Diagnostic
+	// Took is the real time that the runtime ran.
+	Took time.Duration
+}
+
+// Modules runs the modules of one set, each object with a state of its own.
+// Different objects may be run in parallel; one object never is. An error
+// means that the runtime itself could not run; a module that fails is a Run
+// with Failed set.
+type Modules interface {
+	// Roles returns the roles that the set has, in contract order.
+	Roles() []contract.Role
+	// Module describes the module of a role.
+	Module(role contract.Role) ModuleInfo
+	// Apply applies the inputs to the object.
+	Apply(ctx context.Context, object string, in contract.Inputs) (*Run, error)
+	// Plan plans the inputs against the object's state.
+	Plan(ctx context.Context, object string, in contract.Inputs) (*Run, error)
+	// PlanValues plans like Plan and also returns the planned content.
+	PlanValues(ctx context.Context, object string, in contract.Inputs) (*Run, error)
+	// Refresh refreshes the object's state.
+	Refresh(ctx context.Context, object string, in contract.Inputs) (*Run, error)
+	// Destroy destroys what the object's state holds. The object's directory stays.
+	Destroy(ctx context.Context, object string, in contract.Inputs) (*Run, error)
+	// PartialApply applies until the first resource exists and fails then, as a
+	// create that breaks midway does (harness.md H16). The returned run has
+	// Failed set; Resources tells what was left behind. ok is false when the
+	// module has no resource to break after.
+	PartialApply(ctx context.Context, object string, in contract.Inputs) (run *Run, ok bool, err error)
+}
+
+// ModuleInfo is what the harness knows of a module without running it.
+type ModuleInfo struct {
+	Role contract.Role
+	// Dir is the module's directory, as the user gave it.
+	Dir string
+	// Outputs are the declared outputs with the place of their declaration, file:line.
+	Outputs map[string]string
+	// Variables are the declared variables with the place of their declaration, file:line.
+	Variables map[string]string
+	// ExportReads are the paths read from captf_cluster_outputs.
+	ExportReads []ExportRead
+	// Membership tells how the module's instances join a backend; nil when the
+	// module neither declares it nor uses a known attachment type.
+	Membership *Membership
+}
+
+// ExportRead is one read of the cluster's exports in a machine or pool module.
+type ExportRead struct {
+	// Path is the attribute path below captf_cluster_outputs.
+	Path []string
+	// Optional tells that a missing value is handled, as by try() or lookup().
+	Optional bool
+	// Range is file:line of the read.
+	Range string
+}
+
+// Pattern is how machines become backends of the load balancer (control-planes.md 6).
+type Pattern string
+
+// The membership patterns.
+const (
+	// PatternAttachment: the machine module makes an attachment resource.
+	PatternAttachment Pattern = "A"
+	// PatternSelector: the load balancer selects the instance by an attribute.
+	PatternSelector Pattern = "B"
+	// PatternNone: no module makes a load balancer.
+	PatternNone Pattern = "C"
+)
+
+// Membership tells how the instances of a module join the control plane's backends.
+type Membership struct {
+	Pattern Pattern
+	// Declared tells that the module's captf-harness.json says so; otherwise it
+	// was recognised by resource types.
+	Declared bool
+	// Members are the attachments or selectors.
+	Members []Member
+}
+
+// Member is one attachment or selector (harness.md H1).
+type Member struct {
+	// Listener is api or supervisor; "" when unknown.
+	Listener string
+	// Address is a resource address; without an index it covers all instances.
+	Address string
+	// Path is the attribute path of a selector; nil for an attachment.
+	Path []string
+}

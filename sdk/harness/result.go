@@ -1,0 +1,113 @@
+package harness
+
+import "github.com/captf-toolkit/captf/contract"
+
+// Verdict is how a harness run ended.
+type Verdict string
+
+// The verdicts, each with the exit code of `captf harness run`.
+const (
+	// VerdictPassed: every requirement that applies holds (exit 0).
+	VerdictPassed Verdict = "passed"
+	// VerdictFailed: a requirement failed or the run stalled (exit 1).
+	VerdictFailed Verdict = "failed"
+	// VerdictError: the runtime could not run (exit 2).
+	VerdictError Verdict = "error"
+)
+
+// Status is the result of one requirement.
+type Status string
+
+// The statuses of a requirement.
+const (
+	StatusPassed        Status = "passed"
+	StatusFailed        Status = "failed"
+	StatusNotApplicable Status = "not-applicable"
+	StatusManual        Status = "manual"
+)
+
+// Result is what a harness run found. Its JSON form is the documented report.
+type Result struct {
+	Verdict  Verdict `json:"verdict"`
+	Scenario string  `json:"scenario"`
+	// ControlPlane is the control plane that was played, such as kcp.
+	ControlPlane string `json:"controlPlane"`
+	Seed         uint64 `json:"seed"`
+	// Runtime is the name and version of the binary that ran the modules.
+	Runtime string `json:"runtime"`
+	// Stalled says which gate the run ended at; nil when it did not stall.
+	Stalled *Stall `json:"stalled"`
+	// Error says why the run could not be played; "" unless Verdict is error.
+	Error        string        `json:"error,omitempty"`
+	Requirements []Requirement `json:"requirements"`
+	Steps        []StoryStep   `json:"steps"`
+	// Modules are the directories of the modules, by role.
+	Modules map[contract.Role]string `json:"modules"`
+	// Kept says where states and logs were kept; "" when they were removed.
+	Kept string `json:"kept,omitempty"`
+	// Left are the objects whose infrastructure still exists.
+	Left []string `json:"left,omitempty"`
+	// Timing splits the real time of the run.
+	Timing Timing `json:"timing"`
+}
+
+// Stall is the end of a run that waits for something that does not come.
+type Stall struct {
+	// Gate is the id of the gate, such as kcp/endpoint-valid.
+	Gate string `json:"gate"`
+	// WaitsFor says what the gate waits for.
+	WaitsFor string `json:"waitsFor"`
+	// Object is the object that waits.
+	Object string `json:"object"`
+	// Output is the module output that is responsible, as role.output; "" when none is.
+	Output string `json:"output"`
+	// Requirement is the id of the requirement that is not met.
+	Requirement string `json:"requirement"`
+	// Message says what happened and what Cluster API would show.
+	Message string `json:"message"`
+	// Remedy says what to change.
+	Remedy string `json:"remedy"`
+	// At is the virtual time in seconds at which the run was given up.
+	At float64 `json:"at"`
+}
+
+// Requirement is the result of one requirement of control-planes.md 8, or of
+// the contract itself.
+type Requirement struct {
+	ID     string        `json:"id"`
+	Role   contract.Role `json:"role"`
+	Status Status        `json:"status"`
+	// Level is MUST, SHOULD or MUST NOT.
+	Level string `json:"level"`
+	// Title is the requirement in one sentence.
+	Title    string   `json:"title"`
+	Reason   string   `json:"reason,omitempty"`
+	Remedy   string   `json:"remedy,omitempty"`
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// StoryStep is one line of the story.
+type StoryStep struct {
+	// At is the virtual time in seconds.
+	At float64 `json:"at"`
+	// Actor is who acts, such as kcp or cluster-api.
+	Actor string `json:"actor"`
+	// Object is the object concerned, such as Machine/demo-cp-1.
+	Object string `json:"object"`
+	// Event says what happens.
+	Event string `json:"event"`
+	// Op is the kind of module run that the step reports the end of, or "".
+	Op Op `json:"op,omitempty"`
+	// Took is the real time of the module run in seconds; 0 without one.
+	Took float64 `json:"took,omitempty"`
+}
+
+// Timing splits the real time of a run, in seconds.
+type Timing struct {
+	// Total is the whole run.
+	Total float64 `json:"total"`
+	// Runtime is the time during which at least one runtime process ran.
+	Runtime float64 `json:"runtime"`
+	// Runs is the number of module runs.
+	Runs int `json:"runs"`
+}
