@@ -1,0 +1,175 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"syscall"
+	"time"
+)
+
+// Time that readers get for what is still in a pipe after every process of the
+// group has ended. Only a process that left the group can hold a pipe open.
+const drain = 2 * time.Second
+
+// command is one process to run.
+type command struct {
+	path string
+	args []string
+	dir  string
+	env  []string
+
+	// Both are called from their own goroutine, one line at a time.
+	stdout func(line)
+	stderr func(line)
+	// document, if set, takes all of stdout instead of lines.
+	document func(io.Reader) error
+
+	// deadline until the interrupt, and grace from it until the kill; zero means no limit.
+	deadline time.Duration
+	grace    time.Duration
+	// force, when closed, ends the grace period.
+	force <-chan struct{}
+}
+
+// ending says how a process ended.
+type ending struct {
+	exitCode int
+	// signal that ended the process, "" if it exited by itself.
+	signal      string
+	interrupted bool
+	timedOut    bool
+	killed      bool
+	// readErr is a problem of taking the output.
+	readErr error
+}
+
+// execute runs one command to its end and returns once nothing of its process group
+// is left. The error is set only if the process could not be started. A cancelled
+// context is no error: it is told by ending.interrupted.
+func execute(ctx context.Context, c command) (ending, error) {
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return ending{}, fmt.Errorf("opening a pipe: %w", err)
+	}
+	defer outR.Close() //nolint:errcheck // Only read from.
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		_ = outW.Close()
+		return ending{}, fmt.Errorf("opening a pipe: %w", err)
+	}
+	defer errR.Close() //nolint:errcheck // Only read from.
+
+	cmd := exec.Command(c.path, c.args...)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	cmd.Stdout, cmd.Stderr = outW, errW
+	cmd.SysProcAttr = processAttributes()
+
+	started := make(chan error, 1)
+	ended := make(chan error, 1)
+	go func() {
+		// Where the death of the parent is signalled, it is that of this thread.
+		goruntime.LockOSThread()
+		defer goruntime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			ended <- cmd.Wait()
+		}
+	}()
+	err = <-started
+	_ = outW.Close()
+	_ = errW.Close()
+	if err != nil {
+		return ending{}, err
+	}
+
+	read := make(chan error, 2)
+	go func() {
+		if c.document != nil {
+			read <- c.document(outR)
+			return
+		}
+		read <- readLines(outR, maxLine, c.stdout)
+	}()
+	go func() { read <- readLines(errR, maxLine, c.stderr) }()
+
+	end := attend(ctx, c, cmd.Process, ended)
+	// Whatever the runtime left of its group goes now: nobody would end it later.
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+
+	limit := time.Now().Add(drain)
+	_ = outR.SetReadDeadline(limit)
+	_ = errR.SetReadDeadline(limit)
+	for range 2 {
+		if err := <-read; err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			end.readErr = errors.Join(end.readErr, err)
+		}
+	}
+	return end, nil
+}
+
+// attend waits for the end of the process: one interrupt when the context ends or
+// the deadline passes, a kill of the group when the grace period is over.
+func attend(ctx context.Context, c command, p *os.Process, ended <-chan error) ending {
+	var end ending
+	var deadline, grace <-chan time.Time
+	if c.deadline > 0 {
+		t := time.NewTimer(c.deadline)
+		defer t.Stop()
+		deadline = t.C
+	}
+	done := ctx.Done()
+	var force <-chan struct{}
+
+	interrupt := func() {
+		done, deadline = nil, nil
+		end.interrupted = true
+		// Only the runtime itself: it stops its plugins and provisioners in order, and a
+		// launcher that passes signals on must not double them.
+		_ = p.Signal(os.Interrupt)
+		force = c.force
+		if c.grace > 0 {
+			grace = time.NewTimer(c.grace).C
+		}
+	}
+	for {
+		select {
+		case <-done:
+			interrupt()
+		case <-deadline:
+			end.timedOut = true
+			interrupt()
+		case <-force:
+			force, grace = nil, nil
+			end.killed = true
+			_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+		case <-grace:
+			force, grace = nil, nil
+			end.killed = true
+			_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+		case err := <-ended:
+			end.exitCode, end.signal = status(err)
+			return end
+		}
+	}
+}
+
+// status reads how a process ended from what Wait returned.
+func status(err error) (exitCode int, signal string) {
+	var ee *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, ""
+	case errors.As(err, &ee):
+		if ws, ok := ee.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return -1, ws.Signal().String()
+		}
+		return ee.ExitCode(), ""
+	}
+	return -1, ""
+}
