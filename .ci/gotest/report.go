@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// event is one line of go test -json; see go doc test2json and go help buildjson.
+type event struct {
+	Action      string
+	Package     string
+	Test        string
+	Output      string
+	Elapsed     float64
+	ImportPath  string
+	FailedBuild string
+}
+
+// testID names a test, or a package if the test is empty.
+type testID struct{ pkg, test string }
+
+// skip is a test that did not run.
+type skip struct {
+	testID
+	reason string
+}
+
+// report gathers the events of one run and prints what matters as it comes.
+type report struct {
+	out    io.Writer
+	module string
+
+	passed, failed, skipped int
+
+	output   map[testID][]string
+	builds   map[string][]string // compiler output by import path
+	failures map[string][]string // failed tests by package, in order
+	skips    []skip
+	coverage map[string]float64 // percent, of packages that passed and have statements
+	packages map[string]bool    // that ended
+}
+
+func newReport(out io.Writer, module string) *report {
+	return &report{
+		out: out, module: module,
+		output:   map[testID][]string{},
+		builds:   map[string][]string{},
+		failures: map[string][]string{},
+		coverage: map[string]float64{},
+		packages: map[string]bool{},
+	}
+}
+
+// read consumes events until the end of the stream. Lines that are no events are shown as they are.
+func (r *report) read(events io.Reader) error {
+	lines := bufio.NewReader(events)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			var e event
+			if json.Unmarshal([]byte(line), &e) == nil {
+				r.event(e)
+			} else {
+				fmt.Fprint(r.out, line)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+var coverageLine = regexp.MustCompile(`coverage: (\d+(?:\.\d+)?)% of statements`)
+
+// event takes one event in.
+func (r *report) event(e event) {
+	id := testID{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		r.builds[e.ImportPath] = append(r.builds[e.ImportPath], e.Output)
+	case "output":
+		r.output[id] = append(r.output[id], e.Output)
+		if m := coverageLine.FindStringSubmatch(e.Output); m != nil && e.Test == "" {
+			r.coverage[e.Package], _ = strconv.ParseFloat(m[1], 64) // the expression admits numbers only
+		}
+	case "pass", "fail", "skip":
+		if e.Test != "" {
+			r.testEnded(id, e.Action)
+		} else {
+			r.packageEnded(e)
+		}
+	}
+}
+
+// testEnded counts a test or subtest. What a passing test printed is forgotten.
+func (r *report) testEnded(id testID, action string) {
+	switch action {
+	case "pass":
+		r.passed++
+		delete(r.output, id)
+	case "fail":
+		r.failed++
+		r.failures[id.pkg] = append(r.failures[id.pkg], id.test)
+	case "skip":
+		r.skipped++
+		r.skips = append(r.skips, skip{id, reason(r.output[id])})
+		delete(r.output, id)
+	}
+}
+
+// packageEnded prints a package's line, and before it the output of its failures.
+func (r *report) packageEnded(e event) {
+	pkg := testID{pkg: e.Package}
+	r.packages[e.Package] = true
+	defer delete(r.output, pkg)
+	if e.Action != "fail" {
+		r.line("ok", e)
+		return
+	}
+	if e.FailedBuild != "" {
+		r.print(r.builds[e.FailedBuild])
+		delete(r.builds, e.FailedBuild) // several packages may fail by one
+	}
+	for _, test := range r.failures[e.Package] {
+		r.print(r.output[testID{e.Package, test}])
+		delete(r.output, testID{e.Package, test})
+	}
+	if len(r.failures[e.Package]) == 0 {
+		// It did not compile, its TestMain failed, or it left without saying which test was to blame.
+		r.failed++
+		r.failures[e.Package] = []string{""}
+	}
+	r.print(r.output[pkg])
+	delete(r.coverage, e.Package) // meaningless after a failure
+	r.line("FAIL", e)
+}
+
+// line prints how a package ended.
+func (r *report) line(verdict string, e event) {
+	note := "no coverage"
+	if percent, ok := r.coverage[e.Package]; ok {
+		note = fmt.Sprintf("%5.1f %% covered", percent)
+	}
+	fmt.Fprintf(r.out, "%-4s  %-44s %8.2f s   %s\n", verdict, r.short(e.Package), e.Elapsed, note)
+}
+
+// print prints lines as the test wrote them.
+func (r *report) print(lines []string) {
+	for _, line := range lines {
+		fmt.Fprint(r.out, line)
+	}
+}
+
+// short is a package's path in the module.
+func (r *report) short(pkg string) string {
+	return strings.TrimPrefix(pkg, r.module+"/")
+}
+
+// summary prints what a reader needs after the last package; the counts are the last line.
+func (r *report) summary(below []string) {
+	if len(r.skips) > 0 {
+		fmt.Fprintln(r.out, "\nskipped:")
+		for _, s := range r.skips {
+			fmt.Fprintf(r.out, "  %s %s: %s\n", r.short(s.pkg), s.test, s.reason)
+		}
+	}
+	if len(below) > 0 {
+		fmt.Fprintln(r.out, "\ncoverage:")
+		for _, line := range below {
+			fmt.Fprintf(r.out, "  %s\n", line)
+		}
+	}
+	if len(r.failures) > 0 {
+		fmt.Fprintln(r.out, "\nfailed:")
+		for _, pkg := range sortedKeys(r.failures) {
+			for _, test := range r.failures[pkg] {
+				fmt.Fprintf(r.out, "  %s\n", strings.TrimSpace(r.short(pkg)+" "+test))
+			}
+		}
+	}
+	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
+}
+
+// logPlace is the file and line that testing puts before a message.
+var logPlace = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
+
+// reason finds, in what a skipped test printed, why it was skipped.
+func reason(output []string) string {
+	var words []string
+	for _, line := range output {
+		if strings.HasPrefix(line, "=== ") || strings.HasPrefix(strings.TrimSpace(line), "--- SKIP") {
+			continue
+		}
+		if text := strings.TrimSpace(logPlace.ReplaceAllString(line, "")); text != "" {
+			words = append(words, text)
+		}
+	}
+	if len(words) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(words, " ")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the command's flags.
+type options struct {
+	run      string
+	timeout  time.Duration
+	race     bool
+	floors   bool
+	packages []string
+}
+
+// parse reads the command line.
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("gotest", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.run, "run", "", "run only the tests that match this expression; the coverage floors are then not checked")
+	flags.DurationVar(&o.timeout, "timeout", 20*time.Minute, "time after which the tests of one package are stopped")
+	flags.BoolVar(&o.race, "race", true, "run with the race detector, which needs a C compiler")
+	flags.BoolVar(&o.floors, "floors", true, "fail when a package's coverage is below its floor")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.packages = flags.Args()
+	if len(o.packages) == 0 {
+		return o, errors.New("no packages given; for all of them say ./...")
+	}
+	if o.run != "" {
+		o.floors = false
+	}
+	return o, nil
+}
+
+// goTestArgs is the go command's argument list.
+func (o options) goTestArgs(ci bool) []string {
+	args := []string{"test", "-json", "-cover", "-timeout", o.timeout.String()}
+	if o.race {
+		args = append(args, "-race")
+	}
+	if ci { // a build server may not believe a cached result
+		args = append(args, "-count=1")
+	}
+	if o.run != "" {
+		args = append(args, "-run", o.run)
+	}
+	return append(args, o.packages...)
+}
+
+// run is the command: it starts go test, reads its events and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "gotest: %v\n", err)
+		return exitUsage
+	}
+	module, err := modulePath()
+	if err != nil {
+		fmt.Fprintf(stderr, "gotest: %v\n", err)
+		return exitError
+	}
+
+	// On an interrupt go test is told, and what is known by then is still reported.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", o.goTestArgs(os.Getenv("CI") != "")...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	cmd.Stderr = stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		fmt.Fprintf(stderr, "gotest: %v\n", err)
+		return exitError
+	}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintf(stderr, "gotest: starting go test: %v\n", err)
+		return exitError
+	}
+	r := newReport(stdout, module)
+	readErr := r.read(events)
+	waitErr := cmd.Wait()
+
+	var below []string
+	if o.floors {
+		below = r.belowFloor(slices.Contains(o.packages, "./..."))
+	}
+	r.summary(below)
+
+	var exit *exec.ExitError
+	switch {
+	case readErr != nil:
+		fmt.Fprintf(stderr, "gotest: reading the events of go test: %v\n", readErr)
+		return exitError
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "gotest: interrupted")
+		return exitError
+	case waitErr != nil && !errors.As(waitErr, &exit):
+		fmt.Fprintf(stderr, "gotest: running go test: %v\n", waitErr)
+		return exitError
+	case waitErr != nil && r.failed == 0:
+		// Nothing failed that was reported: the packages could not even be listed.
+		fmt.Fprintf(stderr, "gotest: go test ended with %v before running a test\n", waitErr)
+		return exitError
+	case r.failed > 0 || len(below) > 0:
+		return exitFailed
+	}
+	return exitOK
+}
+
+// modulePath is the path of the module in the working directory.
+func modulePath() (string, error) {
+	out, err := exec.Command("go", "list", "-m").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/captf-toolkit/captf/contract/golden"
+)
+
+// gotest runs the command in the project under testdata, whose packages each end in another way.
+func gotest(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Chdir(filepath.Join("testdata", "project"))
+	var out, errs bytes.Buffer
+	code = run(append([]string{"-race=false"}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// changing matches what differs between runs and Go versions: times, and columns, which coverage shifts.
+var changing = regexp.MustCompile(` *\d+\.\d+ ?s\b|(\.go:\d+):\d+`)
+
+func TestRunReportsEachEnding(t *testing.T) {
+	for _, pkg := range []string{"bad", "bare", "broken", "empty", "exits", "good"} {
+		t.Run(pkg, func(t *testing.T) {
+			path, err := filepath.Abs(filepath.Join("testdata", pkg+".golden"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, stdout, _ := gotest(t, "./"+pkg)
+			golden.Assert(t, path, changing.ReplaceAll([]byte(stdout), []byte("${1}*")))
+		})
+	}
+}
+
+func TestRunExitCodes(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   []string
+		code   int
+		stdout []string
+		stderr string
+	}{
+		{"all is well", []string{"-floors=false", "./good"}, exitOK, []string{"2 passed, 0 failed, 2 skipped"}, ""},
+		{"a floor is missed", []string{"./good"}, exitFailed, []string{
+			"good: 66.7 % of statements are covered by its own tests; the floor is 70 %", "2 passed, 0 failed, 2 skipped"}, ""},
+		{"no floors when tests are chosen", []string{"-run", "TestHalf", "./good"}, exitOK, []string{"2 passed, 0 failed, 1 skipped"}, ""},
+		{"a panic shows its trace", []string{"./panics"}, exitFailed, []string{
+			"panic: out of cheese", "panics_test.go:5", "  panics TestPanics\n", "0 passed, 1 failed, 0 skipped"}, ""},
+		{"no such package", []string{"./nowhere"}, exitFailed, []string{"0 passed, 1 failed, 0 skipped"}, ""},
+		{"no package", nil, exitUsage, nil, "no packages given"},
+		{"unknown flag", []string{"-fast"}, exitUsage, nil, "not defined: -fast"},
+		{"bad package pattern", []string{"-run", "(", "./good"}, exitFailed, []string{"1 failed"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := gotest(t, tt.args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			for _, want := range tt.stdout {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("stdout lacks %q", want)
+				}
+			}
+			if !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("stderr lacks %q", tt.stderr)
+			}
+			if t.Failed() {
+				t.Logf("stdout:\n%s\nstderr:\n%s", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestTheCountsAreTheLastLine(t *testing.T) {
+	_, stdout, _ := gotest(t, "./bad", "./good")
+	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+	if got, want := lines[len(lines)-1], "3 passed, 2 failed, 2 skipped"; got != want {
+		t.Errorf("the last line is %q, want %q", got, want)
+	}
+}
+
+func TestFloors(t *testing.T) {
+	tests := []struct {
+		pkg  string
+		want float64
+	}{
+		{"contract", 80},
+		{"contract/v1alpha1", 80},
+		{"contractors", 70},
+		{"lint/rules", 80},
+		{"sdk/runtime", 70},
+	}
+	for _, tt := range tests {
+		if got, ok := floorOf(tt.pkg); got != tt.want || !ok {
+			t.Errorf("floorOf(%s) = %v, %v; want %v, true", tt.pkg, got, ok, tt.want)
+		}
+	}
+	for _, e := range exempt {
+		if _, ok := floorOf(e.pkg); ok {
+			t.Errorf("floorOf(%s) knows a floor for an exempt package", e.pkg)
+		}
+		if e.reason == "" {
+			t.Errorf("%s is exempt from the floors without a reason", e.pkg)
+		}
+	}
+}
+
+func TestExemptionOfAPackageThatIsGone(t *testing.T) {
+	if len(exempt) == 0 {
+		t.Fatal("the exemption table is empty")
+	}
+	r := newReport(new(bytes.Buffer), "example.test/project")
+	if got, want := len(r.belowFloor(true)), len(exempt); got != want {
+		t.Errorf("a whole run without packages names %d stale exemptions, want %d", got, want)
+	}
+	if got := r.belowFloor(false); got != nil {
+		t.Errorf("a run of some packages complains about others: %q", got)
+	}
+}
+
+func TestReadPassesOtherLinesThrough(t *testing.T) {
+	var out bytes.Buffer
+	r := newReport(&out, "m")
+	in := "no JSON at all\n" + `{"Action":"pass","Package":"m/p","Test":"T"}` + "\nunended"
+	if err := r.read(strings.NewReader(in)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "no JSON at all\nunended"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	if r.passed != 1 {
+		t.Errorf("counted %d passed, want 1", r.passed)
+	}
+}

@@ -1,0 +1,3 @@
+package bad
+
+func Double(n int) int { return n + 2 }

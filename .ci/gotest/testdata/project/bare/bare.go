@@ -1,0 +1,3 @@
+package bare
+
+func Untested() bool { return true }

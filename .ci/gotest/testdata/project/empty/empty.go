@@ -1,0 +1,4 @@
+// Package empty has nothing to cover.
+package empty
+
+const Answer = 42

@@ -1,0 +1,3 @@
+module example.test/project
+
+go 1.26.0
