@@ -2,6 +2,7 @@ package module
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -47,7 +48,7 @@ func (t *Tree) View(r Runtime) *Module {
 // File returns the file with the given name as it stands in ranges, or nil.
 func (t *Tree) File(name string) *File {
 	i, ok := slices.BinarySearchFunc(t.Files, name, func(f *File, n string) int {
-		return compareStrings(f.Name, n)
+		return cmp.Compare(f.Name, n)
 	})
 	if !ok {
 		return nil
@@ -143,14 +144,4 @@ func (t *Tree) Modules(r Runtime) []*Module {
 		return nil
 	}
 	return root.Tree()
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -1,0 +1,40 @@
+package module
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// localPrefixes are what makes a source local for both runtimes. They take the
+// backslash on every platform.
+var localPrefixes = []string{"./", "../", `.\`, `..\`}
+
+// localSource returns the cleaned path of a local source, with slashes.
+func localSource(source string) (string, bool) {
+	for _, p := range localPrefixes {
+		if strings.HasPrefix(source, p) {
+			return path.Clean(strings.ReplaceAll(source, `\`, "/")), true
+		}
+	}
+	return "", false
+}
+
+// registrySource matches NAMESPACE/NAME/SYSTEM and HOST/NAMESPACE/NAME/SYSTEM,
+// with an optional sub-directory.
+var registrySource = regexp.MustCompile(`^([^/\s]*[.:][^/\s]*/)?[0-9A-Za-z][-_0-9A-Za-z]*/[0-9A-Za-z][-_0-9A-Za-z]*/[0-9a-z]+(//.*)?$`)
+
+// remoteSource matches what the runtimes recognise as a remote address without
+// a scheme: the shorthands, the shell form of SSH, and absolute paths, which
+// they copy like a download.
+var remoteSource = regexp.MustCompile(`^(github\.com|bitbucket\.org|gitlab\.com)/|^[^/\s]+@[^/\s]+:|^/|^[A-Za-z]:[\\/]|amazonaws\.com/|googleapis\.com/|^[0-9A-Za-z]+::|://`)
+
+func sourceKind(source string) SourceKind {
+	if _, ok := localSource(source); ok {
+		return SourceLocal
+	}
+	if registrySource.MatchString(source) || remoteSource.MatchString(source) {
+		return SourceRemote
+	}
+	return SourceRefused
+}
