@@ -36,6 +36,8 @@ type RunError struct {
 	Diagnostics []Diagnostic
 	// Output is the end of what the runtime printed, if it gave no diagnostics.
 	Output string
+	// RescuedState is the path of a state that could not be stored where it belongs.
+	RescuedState string
 	// Log is the path of the raw log, "" if there is none.
 	Log string
 	// Err is the cause, if it is none of the above.
@@ -77,6 +79,9 @@ func (e *RunError) Error() string {
 		}
 	case strings.TrimSpace(e.Output) != "":
 		fmt.Fprintf(&b, "%sit printed %q", sep, lastBytes(oneLine(e.Output), 400))
+	}
+	if e.RescuedState != "" {
+		fmt.Fprintf(&b, " (the state could not be stored and was saved to %s)", e.RescuedState)
 	}
 	if e.Log != "" && (len(e.Diagnostics) == 0 || e.Killed) {
 		fmt.Fprintf(&b, " (log: %s)", e.Log)

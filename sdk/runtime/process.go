@@ -67,6 +67,9 @@ func execute(ctx context.Context, c command) (ending, error) {
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdout, cmd.Stderr = outW, errW
+	// The child holds the reading ends too, so that our death does not break its pipes:
+	// it would die of its next line and lose the state of all it made so far.
+	cmd.ExtraFiles = []*os.File{outR, errR}
 	cmd.SysProcAttr = processAttributes()
 
 	started := make(chan error, 1)
@@ -76,6 +79,9 @@ func execute(ctx context.Context, c command) (ending, error) {
 		goruntime.LockOSThread()
 		defer goruntime.UnlockOSThread()
 		err := cmd.Start()
+		// Passing a file on made it blocking, for us as well.
+		pollable(outR)
+		pollable(errR)
 		started <- err
 		if err == nil {
 			ended <- cmd.Wait()
@@ -99,8 +105,7 @@ func execute(ctx context.Context, c command) (ending, error) {
 	go func() { read <- readLines(errR, maxLine, c.stderr) }()
 
 	end := attend(ctx, c, cmd.Process, ended)
-	// Whatever the runtime left of its group goes now: nobody would end it later.
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	killRest(cmd.Process.Pid)
 
 	limit := time.Now().Add(drain)
 	_ = outR.SetReadDeadline(limit)
@@ -111,6 +116,26 @@ func execute(ctx context.Context, c command) (ending, error) {
 		}
 	}
 	return end, nil
+}
+
+// pollable lets reads of a pipe have deadlines again.
+func pollable(f *os.File) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return // without deadlines, reads end when the last process does
+	}
+	_ = raw.Control(func(fd uintptr) { _ = syscall.SetNonblock(int(fd), true) })
+}
+
+// killRest ends what the runtime left of its process group, which nobody would end later,
+// and waits until it is gone. In the usual case nothing is left and it costs one call.
+func killRest(group int) {
+	for range 100 {
+		if syscall.Kill(-group, syscall.SIGKILL) != nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond) // they are children of init now: nothing to wait on
+	}
 }
 
 // attend waits for the end of the process: one interrupt when the context ends or
@@ -134,8 +159,13 @@ func attend(ctx context.Context, c command, p *os.Process, ended <-chan error) e
 		_ = p.Signal(os.Interrupt)
 		force = c.force
 		if c.grace > 0 {
-			grace = time.NewTimer(c.grace).C
+			grace = time.After(c.grace)
 		}
+	}
+	kill := func() {
+		force, grace = nil, nil
+		end.killed = true
+		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
 	for {
 		select {
@@ -145,13 +175,9 @@ func attend(ctx context.Context, c command, p *os.Process, ended <-chan error) e
 			end.timedOut = true
 			interrupt()
 		case <-force:
-			force, grace = nil, nil
-			end.killed = true
-			_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+			kill()
 		case <-grace:
-			force, grace = nil, nil
-			end.killed = true
-			_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+			kill()
 		case err := <-ended:
 			end.exitCode, end.signal = status(err)
 			return end

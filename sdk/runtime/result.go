@@ -51,8 +51,11 @@ type Result struct {
 	Changed bool
 	// Dropped counts events and diagnostics beyond what is kept.
 	Dropped int
-	// EmergencyState is the state that the runtime printed because it could store it
-	// nowhere. It holds secrets and exists nowhere else.
+	// RescuedState is the path of a state that could not be stored where it belongs: what
+	// the runtime wrote as errored.tfstate, or, if it could only print it, a file in the
+	// directory for temporary files. It holds secrets. EmergencyState is its content if
+	// there was no place for a file either.
+	RescuedState   string
 	EmergencyState []byte
 	// Log is the path of the raw log with secrets replaced; "" if there is none.
 	Log string

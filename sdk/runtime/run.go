@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -62,6 +64,7 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 		cmd.document = func(r io.Reader) error { return readDocument(r, &doc) }
 	}
 
+	before := w.errored()
 	rec.res.Started = time.Now()
 	end, err := execute(ctx, cmd)
 	res := rec.res
@@ -94,12 +97,15 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 		}
 	}
 
+	res.rescue(before, w.errored())
+
 	good := end.exitCode == 0 || c.changedCode != 0 && end.exitCode == c.changedCode
 	if good && end.readErr == nil {
 		// An interrupt that came too late to matter is no failure of this step.
 		return res, doc.Bytes(), nil
 	}
 	fail.ExitCode, fail.Signal, fail.Log = end.exitCode, end.signal, res.Log
+	fail.RescuedState = res.RescuedState
 	fail.Killed, fail.Timeout = end.killed, end.timedOut
 	fail.Interrupted = end.interrupted && !end.timedOut
 	if fail.Timeout {
@@ -116,6 +122,48 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 		fail.Err = fmt.Errorf("%w: %w", ErrGarbage, end.readErr)
 	}
 	return res, doc.Bytes(), fail
+}
+
+// errored is the file into which runtimes write a state that their backend did not take.
+type errored struct {
+	path string
+	info os.FileInfo // nil if there is none
+}
+
+func (w *Workdir) errored() errored {
+	e := errored{path: filepath.Join(w.abs, "errored.tfstate")}
+	if info, err := os.Stat(e.path); err == nil {
+		e.info = info
+	}
+	return e
+}
+
+// newerThan reports whether the file was written since the other look at it.
+func (e errored) newerThan(old errored) bool {
+	if e.info == nil || e.info.Size() == 0 {
+		return false
+	}
+	return old.info == nil || e.info.Size() != old.info.Size() || !e.info.ModTime().Equal(old.info.ModTime())
+}
+
+// rescue keeps a state that the runtime could not store where it belongs.
+func (r *Result) rescue(before, after errored) {
+	if len(r.EmergencyState) == 0 {
+		if after.newerThan(before) {
+			r.RescuedState = after.path
+		}
+		return
+	}
+	f, err := os.CreateTemp("", "captf-state-*.tfstate") // mode 0600
+	if err != nil {
+		return
+	}
+	_, err = f.Write(r.EmergencyState)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name())
+		return
+	}
+	r.RescuedState, r.EmergencyState = f.Name(), nil
 }
 
 // readDocument takes a whole document, up to the limit. The rest is read and dropped,

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -207,8 +208,12 @@ type wireState struct {
 	} `json:"resources"`
 }
 
-// DecodeState reads a state file of format version 4.
+// DecodeState reads a state file of format version 4. An empty file, which runtimes leave
+// when they are killed in their first run, is an empty state.
 func DecodeState(raw []byte) (*State, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return &State{Outputs: map[string]Output{}}, nil
+	}
 	var f wireState
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, err

@@ -9,8 +9,9 @@ import (
 )
 
 // maxLine is the longest line of output that is kept, in bytes. The rest of a longer
-// one is read and dropped.
-const maxLine = 4 << 20
+// one is read and dropped. The longest that runtimes print on purpose is a state that they
+// can store nowhere.
+const maxLine = 16 << 20
 
 // line is one line of output without its end.
 type line struct {
