@@ -163,6 +163,22 @@ type Rendered struct {
 	Values []byte
 	// Hash is the inputs hash, with its scheme as prefix (contract.md 13).
 	Hash string
-	// ApprovalHash is the same without bootstrap_data (B-345).
+	// ApprovalHash is what an approval is bound to: the same without what
+	// changes by itself (B-345).
 	ApprovalHash string
+}
+
+// Size returns the bytes of both files together, which the limit "rendered
+// inputs" is about.
+func (r *Rendered) Size() int { return len(r.Root) + len(r.Values) }
+
+// Hashes are the hashes of one set of inputs, with their scheme as prefix
+// (contract.md 13).
+type Hashes struct {
+	// Inputs changes whenever the object must be applied again.
+	Inputs string
+	// Approval is what an approval is bound to: the same without inputs that
+	// change by themselves (Input.Rotates). It equals Inputs for roles that
+	// have none.
+	Approval string
 }

@@ -13,6 +13,21 @@ type Values struct {
 	Declared map[string]bool
 }
 
+// Outputs are the decoded outputs of a module of any role.
+type Outputs interface {
+	// Role returns the role of the module.
+	Role() Role
+	// Condition returns what the health stands for.
+	Condition() Condition
+	// Provisioned tells that the object may be called provisioned, given
+	// whether an apply succeeded (the state carries an inputs hash) and the
+	// violations of the outputs. The caller latches it (contract.md 9.4, 10.3, 11.4).
+	Provisioned(applied bool, vs Violations) bool
+	// Unsettled tells that the infrastructure is still changing, so it is read
+	// again at the pending cadence (contract.md 14.2).
+	Unsettled() bool
+}
+
 // Health is a module's view of its infrastructure (contract.md 8).
 type Health struct {
 	State   HealthState `json:"state"`

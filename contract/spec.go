@@ -19,6 +19,10 @@ type Input struct {
 	// UnhashedIf is the path of a boolean input that takes this one out of the
 	// inputs hash while it is true; "" always hashes (contract.md 13).
 	UnhashedIf string
+	// Rotates tells that the value changes by itself, without anybody asking for
+	// something else: an approval outlives such a change, so the approval hash
+	// leaves the input out (B-345).
+	Rotates bool
 	// Source says where the value comes from.
 	Source string
 	// Doc says what a module does with it; the first sentence serves as the
@@ -121,27 +125,3 @@ type Change struct {
 // ReservedPrefix starts the names of variables and outputs that belong to the
 // contract (contract.md 3 R4).
 const ReservedPrefix = "captf_"
-
-// Definition is one version of the contract: the tables, and the rules that
-// range over them.
-type Definition interface {
-	// Version returns the version token, such as v1alpha1.
-	Version() string
-	// Spec returns the tables of a role. The result must not be changed.
-	Spec(role Role) RoleSpec
-	// Limits returns the table of sizes and counts.
-	Limits() []Limit
-	// Changes returns the changelog, newest first.
-	Changes() []Change
-	// Render turns the inputs of one object into the files of the generated
-	// root and their hash. It returns nothing but violations when a value is
-	// outside the contract.
-	Render(in Inputs, vars []Variable, opts RenderOptions) (*Rendered, Violations)
-	// DecodeCluster decodes and validates the outputs of a cluster module.
-	DecodeCluster(values Values) (*ClusterOutputs, Violations)
-	// DecodeMachine decodes and validates the outputs of a machine module that
-	// was given in.
-	DecodeMachine(values Values, in *MachineInputs) (*MachineOutputs, Violations)
-	// DecodePool decodes and validates the outputs of a machinepool module.
-	DecodePool(values Values) (*PoolOutputs, Violations)
-}

@@ -78,6 +78,23 @@ func (vs Violations) With(reasons ...Reason) Violations {
 	return out
 }
 
+// Under returns the violations at the path or below it.
+func (vs Violations) Under(path string) Violations {
+	var out Violations
+	for _, v := range vs {
+		rest, ok := strings.CutPrefix(v.Path, path)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Has tells that one of the violations breaks the rule.
+func (vs Violations) Has(rule string) bool {
+	return slices.ContainsFunc(vs, func(v Violation) bool { return v.Rule == rule })
+}
+
 // Blocking returns the violations because of which nothing may be written:
 // all but pending values, truncation and notices.
 func (vs Violations) Blocking() Violations {

@@ -18,6 +18,8 @@ const (
 	maxCIDRs       = 100
 	maxCIDR        = 43
 	maxServiceName = 253
+
+	maxRendered = 1_000_000 // bytes of main.tf.json and terraform.tfvars.json together (B-333)
 )
 
 // base64Pattern accepts padded standard base64, the empty string included (contract.md 10.1).
@@ -157,10 +159,10 @@ func clusterOutputsInput() contract.Input {
 	}
 }
 
-func bootstrapInputs() []contract.Input {
+func bootstrapInputs(role contract.Role) []contract.Input {
 	return []contract.Input{
 		{
-			Name: "bootstrap_data", Sensitive: true,
+			Name: "bootstrap_data", Sensitive: true, Rotates: role == contract.RoleMachinePool,
 			Shape:  contract.Shape{Kind: contract.KindString, Pattern: base64Pattern, Format: "base64"},
 			Source: "key value of the bootstrap Secret, base64 encoded",
 			Doc:    "Bootstrap payload, base64 encoded. Opaque: the decoded bytes may be gzip and need not be UTF-8; control-plane payloads hold private keys.",
@@ -272,7 +274,7 @@ func machineSpec() contract.RoleSpec {
 			Source: "name of the owning Machine",
 			Doc:    "Name of the owning Machine. Under RKE2 it differs from captf_object.name (CP-052).",
 		})
-	inputs = append(inputs, bootstrapInputs()...)
+	inputs = append(inputs, bootstrapInputs(contract.RoleMachine)...)
 	inputs = append(inputs,
 		contract.Input{
 			Name: "failure_domain", Shape: nullable(text(1, maxName)), MayDefault: true,
@@ -327,7 +329,7 @@ func poolSpec() contract.RoleSpec {
 			Source: "MachinePool.spec.replicas (1 when unset); while autoscaled the observed size, clamped into the range",
 			Doc:    "Wanted size of the group. Size the group to it exactly; while autoscaling ignore changes of the desired capacity.",
 		})
-	inputs = append(inputs, bootstrapInputs()...)
+	inputs = append(inputs, bootstrapInputs(contract.RoleMachinePool)...)
 	inputs = append(inputs,
 		contract.Input{
 			Name: "failure_domains", Shape: list(text(1, maxName), maxDomains),
@@ -399,11 +401,11 @@ func instancesShape() contract.Shape {
 
 func limits() []contract.Limit {
 	return []contract.Limit{
-		{Item: LimitRenderedInputs, Value: 1_000_000, Unit: "bytes", Doc: "main.tf.json and terraform.tfvars.json together; beyond it nothing is run (InputsTooLarge)."},
+		{Item: LimitRenderedInputs, Value: maxRendered, Unit: "bytes", Doc: "main.tf.json and terraform.tfvars.json together; beyond it nothing is run (InputsTooLarge)."},
 		{Item: LimitRenderedInputsAlert, Value: 900_000, Unit: "bytes", Doc: "Rendered inputs beyond it raise an alert."},
-		{Item: LimitPublishedExports, Value: 65_536, Unit: "bytes", Doc: "Compact JSON of exports; beyond it the copy in status is cleared, machines and pools still get the value."},
-		{Item: LimitInlineVariables, Value: 256, Unit: "items", Doc: "Keys in spec.variables; at least 1 when set."},
-		{Item: LimitVariableSources, Value: 16, Unit: "items", Doc: "Entries in spec.variablesFrom."},
+		{Item: LimitPublishedExports, Value: contract.MaxPublishedExports, Unit: "bytes", Doc: "Compact JSON of exports; beyond it the copy in status is cleared, machines and pools still get the value."},
+		{Item: LimitInlineVariables, Value: contract.MaxInlineVariables, Unit: "items", Doc: "Keys in spec.variables; at least 1 when set."},
+		{Item: LimitVariableSources, Value: contract.MaxVariableSources, Unit: "items", Doc: "Entries in spec.variablesFrom."},
 		{Item: LimitVariablesSchema, Value: 32_768, Unit: "bytes", Doc: "Compact JSON of the image label io.captf.variables-schema."},
 		{Item: LimitPracticalPool, Value: 2_000, Unit: "items", Doc: "Members of a pool beyond which the object may outgrow what etcd stores."},
 	}
