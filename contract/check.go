@@ -84,7 +84,7 @@ func (s Shape) Validate(path string, value any) Violations {
 	if c.dropped > 0 {
 		c.found = append(c.found, Violation{
 			Path: path, Rule: RuleMore, Reason: ReasonInvalid,
-			Message: fmt.Sprintf("has %d further problems of this sort, which are not listed", c.dropped),
+			Message: fmt.Sprintf("has %s more, not listed here", plural(c.dropped, "problem")),
 		})
 	}
 	c.found.Sort()
@@ -162,9 +162,9 @@ func (c *checker) checkString(at *place, s Shape, value any) {
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, text):
 		c.add(at, RuleEnum, "is %s; it must be %s", quote(text), s.describe())
 	case n < s.MinLength:
-		c.add(at, RuleMinLength, "has %d characters; it must be %s", n, s.describe())
+		c.add(at, RuleMinLength, "has %s; it must be %s", plural(n, "character"), s.describe())
 	case s.MaxLength > 0 && n > s.MaxLength:
-		c.add(at, RuleMaxLength, "has %d characters; it must be %s", n, s.describe())
+		c.add(at, RuleMaxLength, "has %s; it must be %s", plural(n, "character"), s.describe())
 	case s.Pattern != "" && !matches(s, text):
 		// The value may be secret, so it is not shown.
 		c.add(at, RulePattern, "does not have the right form; it must be %s", s.describe())
@@ -240,9 +240,9 @@ func (c *checker) checkKey(at *place, key string) {
 func (c *checker) checkCount(at *place, s Shape, n int) {
 	switch {
 	case n < s.MinLength:
-		c.add(at, RuleMinItems, "has %d items; it must be %s", n, s.describe())
+		c.add(at, RuleMinItems, "has %s; it must be %s", plural(n, "item"), s.describe())
 	case s.MaxLength > 0 && n > s.MaxLength:
-		c.add(at, RuleMaxItems, "has %d items; it must be %s", n, s.describe())
+		c.add(at, RuleMaxItems, "has %s; it must be %s", plural(n, "item"), s.describe())
 	}
 }
 
@@ -389,6 +389,17 @@ func isBase64(text string) bool {
 		}
 	}
 	return true
+}
+
+func plural(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun + "s"
+	case 1:
+		return "1 " + noun
+	default:
+		return strconv.Itoa(n) + " " + noun + "s"
+	}
 }
 
 func shorten(text string) string {

@@ -27,9 +27,9 @@ func (s Shape) describeValue() string {
 	case KindBool:
 		return "true or false"
 	case KindList:
-		return "a list" + s.describeItems()
+		return "a list" + s.describeItems("item")
 	case KindMap:
-		return "a map" + s.describeItems()
+		return "a map" + s.describeItems("value")
 	case KindObject:
 		return "an object with " + s.attributeNames()
 	default:
@@ -59,15 +59,15 @@ func (s Shape) describeString() string {
 	}
 }
 
-func (s Shape) describeItems() string {
+func (s Shape) describeItems(noun string) string {
 	var size string
 	switch {
 	case s.MaxLength > 0:
-		size = fmt.Sprintf(" of at most %d items", s.MaxLength)
+		size = fmt.Sprintf(" of at most %d", s.MaxLength)
 	case s.Truncate > 0:
 		size = fmt.Sprintf(", of which %d items are kept", s.Truncate)
 	}
-	return size + ", each " + s.Elem.describe()
+	return size + ", each " + noun + " " + s.Elem.describe()
 }
 
 func span(lower, upper *int64) string {

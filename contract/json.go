@@ -51,7 +51,7 @@ func jsonViolation(path string, err error) Violation {
 		v.Message = fmt.Sprintf("nests deeper than %d levels; flatten the value", MaxDepth)
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		v.Rule = RuleDuplicate
-		v.Message = "has an object that uses one attribute name twice; remove one of them"
+		v.Message = "is set twice in the same object; remove one of them"
 	case errors.As(err, &syntax):
 		// The text of the error may quote the value, so only the place is told.
 		v.Message = fmt.Sprintf("is not valid JSON in UTF-8: the mistake is at byte %d", syntax.ByteOffset)
