@@ -1,0 +1,24 @@
+// Command captf is the module author's command: it scaffolds modules and plays
+// a cluster's life on them.
+//
+// Not in this command: checks of a module's text (tfcapi-lint) and anything that
+// needs a Kubernetes cluster.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set by the build: -ldflags "-X main.version=v1.2.3". Without it the
+// version recorded by the Go toolchain is used.
+var version string
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

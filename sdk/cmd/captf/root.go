@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// run executes the command line and returns the exit code. Results go to stdout,
+// everything else to stderr.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	code, show := exitCode(err)
+	if show {
+		fmt.Fprintf(stderr, "Error: %v\n", err)
+		if code == exitUsage {
+			fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		}
+	}
+	return code
+}
+
+// newRootCommand returns the command with all its subcommands.
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "captf",
+		Short: "Write OpenTofu and Terraform modules that are Cluster API providers",
+		Long: `Write OpenTofu and Terraform modules that are Cluster API providers.
+
+Exit codes of every subcommand: 0 done; 1 it ran and the answer is no; 2 it could
+not run; 3 the command line is wrong.`,
+		Args:          noSubcommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       currentVersion().Version,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetVersionTemplate("{{ .Name }} {{ .Version }}\n")
+	root.AddCommand(newScaffoldCommand(), newVersionCommand())
+	return root
+}
+
+// noSubcommand is the argument check of a command that only has subcommands.
+func noSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usage(fmt.Errorf("%s has no command %q: there are %s", cmd.CommandPath(), args[0], strings.Join(names, ", ")))
+}
+
+// exactly asks for n arguments, described by what.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usage(fmt.Errorf("%s is needed, but there are %d arguments", what, len(args)))
+	}
+}
+
+// checkOutput refuses a format that is not among formats.
+func checkOutput(format string, formats ...string) error {
+	for _, f := range formats {
+		if f == format {
+			return nil
+		}
+	}
+	return usage(fmt.Errorf("parsing --output %q: it is one of %s", format, strings.Join(formats, ", ")))
+}
