@@ -1,0 +1,500 @@
+package harness
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// Gates of Cluster API's own controllers.
+var (
+	gateNodeRef = Gate{
+		ID: "capi/node-ref", WaitsFor: "a Node whose spec.providerID equals Machine.spec.providerID",
+		Source: "control-planes.md 1", Role: contract.RoleMachine, Output: "provider_id", Requirement: "CP-040",
+		Remedy: "emit exactly the string that the cloud controller manager (or kubelet --provider-id) writes to the Node",
+	}
+	gateWorkloadReachable = Gate{
+		ID: "capi/workload-reachable", WaitsFor: "a connection to the workload cluster through the endpoint",
+		Source: "control-planes.md 2.7", Retry: 30 * time.Second, Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
+		Remedy: "make the endpoint reachable from the management cluster and from the nodes",
+	}
+	gateMachineInfrastructure = Gate{
+		ID: "capi/machine-infrastructure", WaitsFor: "TerraformMachine.status.initialization.provisioned",
+		Source: "control-planes.md 1.1 #6.5",
+	}
+	gateMachineSet = Gate{
+		ID: "capi/machineset-preflight", WaitsFor: "a control plane that is initialised and not being upgraded",
+		Source: "control-planes.md 7", Retry: 15 * time.Second,
+	}
+	gatePoolNodes = Gate{
+		ID: "capi/machinepool-nodes", WaitsFor: "a Node for every entry of MachinePool.spec.providerIDList",
+		Source: "contract.md 11.2", Role: contract.RoleMachinePool, Output: "provider_id_list", Requirement: "CP-063",
+		Remedy: "list every member that is not terminated, each exactly as its Node's spec.providerID",
+	}
+	gateDescendants = Gate{
+		ID: "capi/descendants-gone", WaitsFor: "the deletion of worker Machines and MachinePools",
+		Source: "control-planes.md 2.9", Retry: 5 * time.Second,
+	}
+	gateControlPlaneGone = Gate{
+		ID: "capi/control-plane-gone", WaitsFor: "the deletion of the control plane",
+		Source: "control-planes.md 2.9", Retry: 5 * time.Second,
+	}
+)
+
+// Virtual times of what Cluster API does by itself.
+const (
+	drainTime       = 10 * time.Second
+	nodeDeleteTime  = 2 * time.Second
+	ownerRefTime    = time.Second
+	joinRetry       = 10 * time.Second
+	poolRefreshFlat = 30 * time.Second
+)
+
+// reconcileCluster is Cluster API's Cluster controller.
+func (p *play) reconcileCluster() bool {
+	c, i := &p.w.Cluster, p.w.Infra
+	if c.Gone {
+		return false
+	}
+	if p.w.Spec.Deleted {
+		return p.deleteCluster()
+	}
+	changed := false
+	if i.Provisioned && !c.InfrastructureProvisioned {
+		c.InfrastructureProvisioned = true
+		p.tell("cluster-api", "Cluster/"+c.Name, "infrastructure is provisioned")
+		changed = true
+	}
+	if c.InfrastructureProvisioned && !c.Endpoint.Valid() && p.infraEndpoint.Valid() {
+		c.Endpoint = p.infraEndpoint
+		p.tell("cluster-api", "Cluster/"+c.Name, fmt.Sprintf("copies the endpoint %s:%d", c.Endpoint.Host, c.Endpoint.Port))
+		changed = true
+	}
+	if i.Cluster != nil && i.Provisioned {
+		c.FailureDomains = i.Cluster.FailureDomains
+	}
+	if p.w.ControlPlane.Initialized && !c.ControlPlaneInitialized {
+		c.ControlPlaneInitialized = true
+		p.tell("cluster-api", "Cluster/"+c.Name, "control plane is initialised")
+		changed = true
+	}
+	return changed
+}
+
+// deleteCluster removes descendants, then the control plane, then the infrastructure.
+func (p *play) deleteCluster() bool {
+	w := p.w
+	changed := false
+	for _, m := range w.Workers() {
+		changed = p.deleteMachine(m, "cluster-api") || changed
+	}
+	if w.Pool != nil && !w.Pool.Deleting {
+		w.Pool.Deleting = true
+		p.tell("cluster-api", w.Pool.Ref(), "is deleted")
+		changed = true
+	}
+	if changed {
+		return true
+	}
+	c := &w.Cluster
+	if !p.open(c, gateDescendants, func() (bool, any) {
+		if ms := w.Workers(); len(ms) > 0 {
+			return false, ms[0]
+		}
+		if w.Pool != nil {
+			return false, w.Pool
+		}
+		return true, nil
+	}) {
+		return false
+	}
+	if !w.ControlPlane.Deleting {
+		w.ControlPlane.Deleting = true
+		p.tell("cluster-api", p.controlPlaneRef(), "is deleted")
+		return true
+	}
+	if !p.open(c, gateControlPlaneGone, func() (bool, any) {
+		if ms := w.ControlPlaneMachines(); len(ms) > 0 {
+			return false, ms[0]
+		}
+		return w.ControlPlane.Gone, nil
+	}) {
+		return false
+	}
+	if !w.Infra.Deleting {
+		w.Infra.Deleting = true
+		p.tell("cluster-api", w.Infra.Ref(), "is deleted")
+		return true
+	}
+	if w.Infra.Gone {
+		c.Gone = true
+		p.tell("cluster-api", "Cluster/"+c.Name, "is gone")
+		return true
+	}
+	return false
+}
+
+// reconcileWorkers is the MachineSet controller: it makes all missing replicas
+// in one pass.
+func (p *play) reconcileWorkers() bool {
+	w := p.w
+	if w.Spec.Deleted || len(w.Workers()) >= w.Spec.Workers {
+		return false
+	}
+	if !p.open(&w.Spec, gateMachineSet, func() (bool, any) {
+		if !w.Cluster.ControlPlaneInitialized {
+			return false, &w.ControlPlane
+		}
+		for _, m := range w.ControlPlaneMachines() {
+			if w.Outdated(m) {
+				return false, m
+			}
+		}
+		return true, nil
+	}) {
+		return false
+	}
+	for n := len(w.Workers()); n < w.Spec.Workers; n++ {
+		name := fmt.Sprintf("%s-md-%s", w.Cluster.Name, p.suffix())
+		p.addMachine(&Machine{Name: name, Revision: w.Spec.Revision, Version: w.Spec.Version}, name, "machineset")
+	}
+	return true
+}
+
+// addMachine creates a machine with its bootstrap config and TerraformMachine.
+func (p *play) addMachine(m *Machine, infra, actor string) {
+	m.Created = p.w.Now
+	m.Infra = &Infra{Role: contract.RoleMachine, Name: infra}
+	p.w.Machines = append(p.w.Machines, m)
+	event := "is created"
+	if m.FailureDomain != nil {
+		event += " for failure domain " + *m.FailureDomain
+	}
+	p.tell(actor, m.Ref(), event)
+}
+
+// deleteMachine marks a machine for deletion.
+func (p *play) deleteMachine(m *Machine, actor string) bool {
+	if m.Deleting {
+		return false
+	}
+	m.Deleting = true
+	p.tell(actor, m.Ref(), "is deleted")
+	return true
+}
+
+// reconcileMachines is the Machine controller and the bootstrap provider.
+func (p *play) reconcileMachines() bool {
+	for _, m := range p.w.Machines {
+		if p.reconcileMachine(m) {
+			return true // the list may have changed
+		}
+	}
+	return false
+}
+
+func (p *play) reconcileMachine(m *Machine) bool {
+	if m.Deleting {
+		return p.finishMachine(m)
+	}
+	if m.Bootstrap == nil {
+		for _, c := range p.cp.Bootstrap {
+			if !p.openCheck(m, c, m) {
+				return false
+			}
+		}
+		payload := p.cp.Payload(p.w, m, p.rng.Uint64())
+		m.Bootstrap = &payload
+		kind := "join"
+		if m.Init {
+			kind = "init"
+		}
+		p.tell("bootstrap", m.Ref(), fmt.Sprintf("has %s data (%s, %d bytes)", kind, payload.Format, len(payload.Data)))
+		return true
+	}
+	if !m.Provisioned {
+		if !p.open(m, gateMachineInfrastructure, func() (bool, any) { return m.Infra.Provisioned, m.Infra }) {
+			return false
+		}
+		m.Provisioned, m.ProviderID = true, m.Infra.Machine.ProviderID
+		p.tell("cluster-api", m.Ref(), "is provisioned as "+m.ProviderID)
+		return true
+	}
+	if m.Node != nil {
+		return false
+	}
+	if !p.open(m, gateWorkloadReachable, func() (bool, any) { return p.apiUp(), p.initMachine() }) {
+		return false
+	}
+	p.w.Connected = true
+	var found *Node
+	if !p.open(m, gateNodeRef, func() (bool, any) { found = p.nodeOf(m.ProviderID); return found != nil, nil }) {
+		return false
+	}
+	m.Node = found
+	p.tell("cluster-api", m.Ref(), "is Node "+found.Name)
+	return true
+}
+
+// apiUp tells that the workload cluster's API answers: a control-plane node has
+// started and its machine still exists.
+func (p *play) apiUp() bool {
+	return p.w.Cluster.Endpoint.Valid() && len(p.serving) > 0
+}
+
+// initMachine returns the machine that the workload API is waited for from; nil
+// when there is none.
+func (p *play) initMachine() any {
+	for _, m := range p.w.ControlPlaneMachines() {
+		if !m.Provisioned {
+			return m.Infra
+		}
+	}
+	return nil
+}
+
+func (p *play) nodeOf(providerID string) *Node {
+	for _, n := range p.w.Nodes {
+		if n.ProviderID == providerID {
+			return n
+		}
+	}
+	return nil
+}
+
+// boot lets the instance behind a machine start and join, once its apply has ended.
+func (p *play) boot(m *Machine) {
+	least := p.cp.JoinTime
+	if m.Init {
+		least = p.cp.InitTime
+	}
+	var join func()
+	join = func() {
+		if m.Infra.Gone || m.Infra.Deleting {
+			return
+		}
+		if !m.Init && !p.apiUp() {
+			p.eng.After(joinRetry, join)
+			return
+		}
+		node := &Node{Name: m.Name, ProviderID: p.nodeProviderID(m), Joined: p.w.Now}
+		p.w.Nodes = append(p.w.Nodes, node)
+		if m.ControlPlane {
+			p.serving[m] = true
+		}
+		p.tell("node", "Node/"+node.Name, "joins as "+node.ProviderID)
+	}
+	p.eng.After(least+p.jitter(least), join)
+}
+
+// deletion stages of every machine, after those of the control plane.
+const (
+	stageDrain = iota
+	stagePreTerminate
+	stageInfrastructure
+	stageNode
+	stageGone
+)
+
+// finishMachine takes a deleting machine one stage further (control-planes.md 2.5).
+func (p *play) finishMachine(m *Machine) bool {
+	if m.busy {
+		return false
+	}
+	wholesale := p.w.Spec.Deleted
+	switch m.Stage {
+	case stageDrain:
+		if m.Node == nil || wholesale {
+			m.Stage++
+			return true
+		}
+		p.after(m, drainTime, func() {
+			m.Stage++
+			p.tell("cluster-api", m.Ref(), "is drained")
+		})
+	case stagePreTerminate:
+		if !m.ControlPlane || wholesale || len(p.w.ControlPlaneMachines()) == 1 || m.HookRemoved {
+			m.Stage++
+			return true
+		}
+		p.preTerminate(m, 0)
+	case stageInfrastructure:
+		if !m.Infra.Deleting {
+			m.Infra.Deleting = true
+			return true
+		}
+		if !m.Infra.Gone {
+			return false
+		}
+		m.Stage++
+		return true
+	case stageNode:
+		p.after(m, nodeDeleteTime, func() {
+			p.removeNode(m)
+			m.Stage++
+		})
+	case stageGone:
+		p.removeMachine(m)
+		p.tell("cluster-api", m.Ref(), "is gone")
+		return true
+	}
+	return false
+}
+
+// preTerminate runs the control plane's stages one after the other.
+func (p *play) preTerminate(m *Machine, n int) {
+	if n == len(p.cp.PreTerminate) {
+		m.HookRemoved = true
+		m.busy = false
+		return
+	}
+	stage := p.cp.PreTerminate[n]
+	m.busy = true
+	p.eng.After(stage.Takes, func() {
+		p.tell(p.cp.Name, m.Ref(), stage.Event)
+		delete(p.serving, m) // etcd and the API server of the node stop here
+		p.preTerminate(m, n+1)
+	})
+}
+
+// after marks the machine busy for a while.
+func (p *play) after(m *Machine, d time.Duration, fn func()) {
+	m.busy = true
+	p.eng.After(d, func() {
+		m.busy = false
+		fn()
+	})
+}
+
+func (p *play) removeNode(m *Machine) {
+	delete(p.serving, m)
+	if m.Node == nil {
+		return
+	}
+	for n, node := range p.w.Nodes {
+		if node == m.Node {
+			p.w.Nodes = append(p.w.Nodes[:n], p.w.Nodes[n+1:]...)
+			return
+		}
+	}
+}
+
+func (p *play) removeMachine(m *Machine) {
+	for n, other := range p.w.Machines {
+		if other == m {
+			p.w.Machines = append(p.w.Machines[:n], p.w.Machines[n+1:]...)
+			delete(p.blocks, m)
+			delete(p.blocks, m.Infra)
+			return
+		}
+	}
+}
+
+// reconcilePool is the MachinePool controller and its bootstrap provider.
+func (p *play) reconcilePool() bool {
+	w := p.w
+	if w.Pool == nil {
+		if !p.hasPool || w.Spec.Deleted || w.Spec.PoolSize == 0 || p.poolMade {
+			return false
+		}
+		name := w.Cluster.Name + "-mp"
+		w.Pool = &Pool{Name: name, Replicas: w.Spec.PoolSize, Version: w.Spec.Version,
+			Infra: &Infra{Role: contract.RoleMachinePool, Name: name}}
+		p.poolMade = true
+		p.tell("cluster-api", w.Pool.Ref(), fmt.Sprintf("is created with %d replicas", w.Pool.Replicas))
+		return true
+	}
+	pool := w.Pool
+	if pool.Deleting {
+		if !pool.Infra.Deleting {
+			pool.Infra.Deleting = true
+			return true
+		}
+		if pool.Infra.Gone {
+			w.Pool = nil
+			p.tell("cluster-api", pool.Ref(), "is gone")
+			return true
+		}
+		return false
+	}
+	if pool.Bootstrap == nil {
+		for _, c := range p.cp.PoolBootstrap {
+			if !p.openCheck(pool, c, nil) {
+				return false
+			}
+		}
+		payload := p.cp.Payload(w, nil, p.rng.Uint64())
+		pool.Bootstrap = &payload
+		p.tell("bootstrap", pool.Ref(), fmt.Sprintf("has join data (%s, %d bytes)", payload.Format, len(payload.Data)))
+		return true
+	}
+	return p.countPoolNodes()
+}
+
+// countPoolNodes sets node references of pool members that have joined.
+func (p *play) countPoolNodes() bool {
+	pool := p.w.Pool
+	if !pool.Infra.Provisioned || !p.w.Connected {
+		return false
+	}
+	found := 0
+	for _, id := range pool.Infra.Pool.ProviderIDList {
+		if p.nodeOf(id) != nil {
+			found++
+		}
+	}
+	changed := found != pool.Nodes
+	if changed {
+		pool.Nodes = found
+		p.tell("cluster-api", pool.Ref(), fmt.Sprintf("has %d Nodes", found))
+		if found > 0 && !p.rotating && p.cp.Rotates > 0 {
+			p.rotating = true
+			p.eng.After(p.cp.Rotates, p.rotate)
+		}
+	}
+	if found < pool.Replicas {
+		p.open(pool, gatePoolNodes, func() (bool, any) { return false, nil })
+	} else {
+		delete(p.blocks, pool)
+	}
+	return changed
+}
+
+// rotate rewrites the pool's bootstrap data, as the bootstrap provider does
+// when its token has lived half its time (contract.md 11.5).
+func (p *play) rotate() {
+	pool := p.w.Pool
+	if pool == nil || pool.Deleting || p.w.Spec.Deleted {
+		return
+	}
+	payload := p.cp.Payload(p.w, nil, p.rng.Uint64())
+	pool.Bootstrap = &payload
+	pool.Rotation++
+	p.tell("bootstrap", pool.Ref(), "has a new bootstrap token")
+	p.eng.After(p.cp.Rotates, p.rotate)
+}
+
+// bootPool lets the members that have no Node yet start and join.
+func (p *play) bootPool(ids []string) {
+	for n, id := range ids {
+		if p.booted[id] {
+			continue
+		}
+		p.booted[id] = true
+		name := fmt.Sprintf("%s-%d", p.w.Pool.Name, n)
+		var join func()
+		join = func() {
+			if p.w.Pool == nil || p.w.Pool.Infra.Deleting {
+				return
+			}
+			if !p.apiUp() {
+				p.eng.After(joinRetry, join)
+				return
+			}
+			p.w.Nodes = append(p.w.Nodes, &Node{Name: name, ProviderID: id, Joined: p.w.Now})
+			p.tell("node", "Node/"+name, "joins as "+id)
+		}
+		p.eng.After(p.cp.JoinTime+p.jitter(p.cp.JoinTime), join)
+	}
+}

@@ -1,0 +1,149 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/requirements"
+)
+
+// cleanUpTime bounds the destruction of what is left at the end.
+const cleanUpTime = 15 * time.Minute
+
+// leftover is an object whose infrastructure may still exist.
+type leftover struct {
+	role   contract.Role
+	object string
+	in     contract.Inputs
+}
+
+// leftovers returns what exists at the end of the story: machines and pools
+// first, clusters last.
+func (p *play) leftovers() (members, clusters []leftover) {
+	add := func(l leftover) {
+		if l.role == contract.RoleCluster {
+			clusters = append(clusters, l)
+			return
+		}
+		members = append(members, l)
+	}
+	infra := func(i *Infra) {
+		if i.Inputs != nil && !i.Gone {
+			add(leftover{i.Role, i.Name, i.Inputs})
+		}
+	}
+	for _, m := range p.w.Machines {
+		infra(m.Infra)
+	}
+	if p.w.Pool != nil {
+		infra(p.w.Pool.Infra)
+	}
+	infra(p.w.Infra)
+	for _, d := range p.drills {
+		for _, object := range slices.Sorted(maps.Keys(d.live)) {
+			add(leftover{d.role, object, d.live[object]})
+		}
+	}
+	return members, clusters
+}
+
+// cleanUp destroys what is left, unless it shall be kept, and returns the
+// objects that still exist. It goes on when the run was interrupted.
+func (p *play) cleanUp() []string {
+	members, clusters := p.leftovers()
+	if p.cfg.Keep || p.ctx.Err() != nil && p.cfg.KeepOnInterrupt {
+		return names(append(members, clusters...))
+	}
+	if len(members)+len(clusters) == 0 {
+		return nil
+	}
+	p.tell("harness", "Cluster/"+p.w.Cluster.Name, fmt.Sprintf("destroys what is left: %d objects", len(members)+len(clusters)))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), cleanUpTime)
+	defer cancel()
+	left := p.destroyAll(ctx, members)
+	return append(left, p.destroyAll(ctx, clusters)...)
+}
+
+// destroyAll destroys objects in parallel and returns those that would not go.
+func (p *play) destroyAll(ctx context.Context, objects []leftover) []string {
+	stays := make([]bool, len(objects))
+	var wg sync.WaitGroup
+	for n, l := range objects {
+		wg.Go(func() {
+			run, err := p.call(ctx, OpDestroy, runKey(l.role, l.object), l.in)
+			stays[n] = err != nil || run.Failed
+		})
+	}
+	wg.Wait()
+	var left []leftover
+	for n, l := range objects {
+		if stays[n] {
+			left = append(left, l)
+		}
+	}
+	return names(left)
+}
+
+func names(objects []leftover) []string {
+	out := make([]string, 0, len(objects))
+	for _, l := range objects {
+		out = append(out, l.role.Kind()+"/"+l.object)
+	}
+	return out
+}
+
+// result puts together what the run found.
+func (p *play) result(left []string) *Result {
+	notReached := ""
+	switch {
+	case p.stalled != nil:
+		notReached = "the run stalled at " + p.stalled.Gate
+	case p.failedRun != "":
+		notReached = p.failedRun
+	case p.err != nil:
+		notReached = "the run was broken off"
+	case p.stopped:
+		notReached = "the module breaks the contract"
+	}
+	r := &Result{
+		Verdict: VerdictPassed, Scenario: p.cfg.Scenario.ID, ControlPlane: p.cp.Name, Seed: p.cfg.Seed, Runtime: p.cfg.Runtime,
+		Stalled: p.stalled, Requirements: p.rec.requirements(notReached), Steps: p.steps,
+		Modules: map[contract.Role]string{}, Left: left,
+		Timing: Timing{Runtime: p.runs.busy.Seconds(), Runs: p.runs.count},
+	}
+	for _, role := range p.cfg.Modules.Roles() {
+		r.Modules[role] = p.cfg.Modules.Module(role).Dir
+	}
+	failed := p.stalled != nil && !slices.Contains(p.cfg.Allow, p.stalled.Requirement)
+	for _, q := range r.Requirements {
+		failed = failed || q.Status == StatusFailed
+	}
+	if failed {
+		r.Verdict = VerdictFailed
+	}
+	return r
+}
+
+// remedyOf returns what an author does about a failed requirement.
+func (p *play) remedyOf(id string) string {
+	if row, ok := requirements.Get(id); ok {
+		return row.Remedy
+	}
+	return remedyOf(id)
+}
+
+// destroyed judges a destroy of the story that succeeded.
+func (p *play) destroyed(i *Infra) {
+	switch i.Role {
+	case contract.RoleCluster:
+		p.rec.pass("CP-025", i.Role, "destroy after every machine is gone succeeds")
+	case contract.RoleMachine:
+		p.deleted++
+		p.rec.pass("CP-039", i.Role, "destroy with the recorded inputs succeeds")
+	}
+}

@@ -1,0 +1,109 @@
+package harness
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// Gate is one row of a table of gates: something that a controller waits for
+// before it goes on.
+type Gate struct {
+	// ID names the gate, such as kcp/endpoint-valid.
+	ID string
+	// WaitsFor says what the gate waits for, in Cluster API's terms.
+	WaitsFor string
+	// Source is the row of control-planes.md or contract.md that the gate comes from.
+	Source string
+	// Retry is how often a controller that cannot watch looks again; 0 means
+	// that it is woken by the change itself.
+	Retry time.Duration
+	// Role and Output name the module output that is responsible; empty when
+	// another gate further down is.
+	Role   contract.Role
+	Output string
+	// Requirement is the id of the requirement that a gate which never opens breaks.
+	Requirement string
+	// Remedy says what the module's author can do.
+	Remedy string
+}
+
+// Check is a gate with its condition.
+type Check struct {
+	Gate
+	// Open tells that the gate lets the subject pass. When it does not, on
+	// names the object that it waits for, nil when that is the subject itself.
+	Open func(w *World, m *Machine) (open bool, on any)
+}
+
+// Operation is one thing that a control plane can do in a pass. Of the
+// operations whose When holds the first is tried, and no other: one operation
+// a pass (control-planes.md 2.1).
+type Operation struct {
+	// ID names the operation, such as scale-up.
+	ID string
+	// When tells that the operation is due.
+	When func(w *World) bool
+	// Preflight are the gates before it; the subject is the machine that
+	// Victim returns, nil without one.
+	Preflight []Check
+	// Create makes a machine when it is not nil.
+	Create *CreateRow
+	// Victim chooses the machine to delete when it is not nil.
+	Victim func(w *World) *Machine
+}
+
+// CreateRow says how a machine is created.
+type CreateRow struct {
+	// Init tells that the machine's bootstrap data starts a new control plane.
+	Init bool
+}
+
+// Stage is one step in the deletion of a machine.
+type Stage struct {
+	// ID names the stage, such as etcd-member-removed.
+	ID string
+	// Event is the story's line when it is done.
+	Event string
+	// Takes is the virtual time the stage takes.
+	Takes time.Duration
+}
+
+// ControlPlane is what one control-plane provider does, as data. The
+// simulation knows no provider but through this.
+type ControlPlane struct {
+	// Name is the short name, such as kcp; it starts the ids of its gates.
+	Name string
+	// Kind is the kind of the control-plane object.
+	Kind string
+	// Distribution is the word for what runs on the nodes, for the story.
+	Distribution string
+	// Version and NextVersion are Kubernetes versions in the provider's own
+	// spelling, NextVersion the one to upgrade to.
+	Version, NextVersion string
+	// Gates come before any operation, in order.
+	Gates []Check
+	// Operations are tried in order.
+	Operations []Operation
+	// Initialized is the gate after which the control plane counts as initialised.
+	Initialized Check
+	// Bootstrap are the gates before a machine's bootstrap data is written.
+	Bootstrap []Check
+	// PoolBootstrap are the gates before a pool's bootstrap data is written.
+	PoolBootstrap []Check
+	// Payload makes bootstrap data for a machine, or for the pool when the
+	// machine is nil; nonce differs for every token.
+	Payload func(w *World, m *Machine, nonce uint64) contract.Bootstrap
+	// Rotates tells that the bootstrap data of a pool with Nodes is rewritten, and how often.
+	Rotates time.Duration
+	// PreTerminate are the stages before a control-plane machine's
+	// infrastructure goes; they are skipped when the whole control plane does.
+	PreTerminate []Stage
+	// InitTime and JoinTime are the least virtual times from a machine's boot to its Node.
+	InitTime, JoinTime time.Duration
+	// MachineName makes the names of a new machine and its TerraformMachine.
+	MachineName func(w *World, rng *rand.Rand) (machine, infra string)
+	// Scenarios are those that can be played with this control plane; the first is the default.
+	Scenarios []Scenario
+}

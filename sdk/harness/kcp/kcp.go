@@ -1,0 +1,266 @@
+// Package kcp is what KubeadmControlPlane and the kubeadm bootstrap provider
+// do, as tables of gates, operations and stages for the harness. Each row
+// names the row of control-planes.md that it comes from.
+//
+// Not in this package: what Cluster API and CAPTF do under every control
+// plane, and how tables are played (package harness). Nothing outside this
+// package knows kubeadm.
+package kcp
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness"
+)
+
+// Name is the short name of the control plane.
+const Name = "kcp"
+
+// Intervals of control-planes.md 10.
+const (
+	requeueUninitialized = 20 * time.Second
+	preflightRetry       = 15 * time.Second
+	deletingRetry        = 30 * time.Second
+	bootstrapRetry       = 30 * time.Second
+	clusterCacheRetry    = 30 * time.Second
+	tokenRotation        = 10 * time.Minute
+)
+
+// New returns the control plane.
+func New() *harness.ControlPlane {
+	return &harness.ControlPlane{
+		Name:         Name,
+		Kind:         "KubeadmControlPlane",
+		Distribution: "kubeadm",
+		Version:      "v1.35.2",
+		NextVersion:  "v1.36.0",
+		Gates:        gates(),
+		Operations:   operations(),
+		Initialized:  initialized(),
+		Bootstrap:    bootstrap(),
+		PoolBootstrap: []harness.Check{
+			infrastructureForBootstrap(), initializedForBootstrap(),
+		},
+		Payload: payload,
+		Rotates: tokenRotation,
+		PreTerminate: []harness.Stage{
+			{ID: "leadership-moved", Event: "etcd leadership is moved away", Takes: 2 * time.Second},
+			{ID: "etcd-member-removed", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry},
+		},
+		InitTime:    100 * time.Second,
+		JoinTime:    70 * time.Second,
+		MachineName: machineName,
+		Scenarios:   scenarios(),
+	}
+}
+
+// machineName makes one name for the Machine and its TerraformMachine, as
+// KubeadmControlPlane does (control-planes.md 2.2).
+func machineName(w *harness.World, rng *rand.Rand) (machine, infra string) {
+	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+	b := make([]byte, 5)
+	for n := range b {
+		b[n] = alphabet[rng.IntN(len(alphabet))]
+	}
+	name := w.Cluster.Name + "-" + string(b)
+	return name, name
+}
+
+// gates are the rows of control-planes.md 2.1 before any operation.
+func gates() []harness.Check {
+	return []harness.Check{
+		{
+			Gate: harness.Gate{
+				ID: "kcp/infrastructure-provisioned", WaitsFor: "Cluster.status.initialization.infrastructureProvisioned",
+				Source: "control-planes.md 2.1 #4",
+				Role:   contract.RoleCluster, Output: "health", Requirement: "CP-006",
+			},
+			Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+				return w.Cluster.InfrastructureProvisioned, w.Infra
+			},
+		},
+		{
+			Gate: harness.Gate{
+				ID: "kcp/endpoint-valid", WaitsFor: "Cluster.spec.controlPlaneEndpoint with host and port",
+				Source: "control-planes.md 2.1 #6", Retry: requeueUninitialized,
+				Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-001",
+				Remedy: "emit control_plane_endpoint with host and port, or give the Cluster an endpoint (--user-endpoint HOST:PORT)",
+			},
+			Open: func(w *harness.World, _ *harness.Machine) (bool, any) { return w.Cluster.Endpoint.Valid(), nil },
+		},
+	}
+}
+
+// operations are steps 14 and 15 of control-planes.md 2.1; the first that is
+// due is the only one of a pass.
+func operations() []harness.Operation {
+	preflight := preflight()
+	return []harness.Operation{
+		{
+			ID:     "init",
+			When:   func(w *harness.World) bool { return len(w.ControlPlaneMachines()) == 0 && w.Spec.ControlPlanes > 0 },
+			Create: &harness.CreateRow{Init: true},
+		},
+		{
+			ID: "rollout-create",
+			When: func(w *harness.World) bool {
+				return len(outdated(w)) > 0 && len(w.ControlPlaneMachines()) < w.Spec.ControlPlanes+w.Spec.MaxSurge
+			},
+			Preflight: preflight, Create: &harness.CreateRow{},
+		},
+		{
+			ID:        "rollout-delete",
+			When:      func(w *harness.World) bool { return len(outdated(w)) > 0 },
+			Preflight: preflight, Victim: victim,
+		},
+		{
+			ID:        "scale-up",
+			When:      func(w *harness.World) bool { return len(w.ControlPlaneMachines()) < w.Spec.ControlPlanes },
+			Preflight: preflight, Create: &harness.CreateRow{},
+		},
+		{
+			ID:        "scale-down",
+			When:      func(w *harness.World) bool { return len(w.ControlPlaneMachines()) > w.Spec.ControlPlanes },
+			Preflight: preflight, Victim: victim,
+		},
+	}
+}
+
+// preflight are the checks of control-planes.md 2.3.
+func preflight() []harness.Check {
+	return []harness.Check{
+		{
+			Gate: harness.Gate{
+				ID: "kcp/no-machine-deleting", WaitsFor: "the end of the deletion of a control-plane Machine",
+				Source: "control-planes.md 2.3", Retry: deletingRetry,
+			},
+			Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+				for _, m := range w.ControlPlaneMachines() {
+					if m.Deleting {
+						return false, m
+					}
+				}
+				return true, nil
+			},
+		},
+		{
+			Gate: harness.Gate{
+				ID: "kcp/machines-have-nodes", WaitsFor: "status.nodeRef on every control-plane Machine",
+				Source: "control-planes.md 2.3", Retry: preflightRetry,
+			},
+			Open: func(w *harness.World, victim *harness.Machine) (bool, any) {
+				for _, m := range w.ControlPlaneMachines() {
+					if m.Node == nil && m != victim {
+						return false, m
+					}
+				}
+				return true, nil
+			},
+		},
+		{
+			Gate: harness.Gate{
+				ID: "kcp/control-plane-healthy", WaitsFor: "APIServerPodHealthy and EtcdMemberHealthy on every control-plane Machine, seen through the endpoint",
+				Source: "control-planes.md 2.3", Retry: preflightRetry,
+				Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
+			},
+			Open: func(w *harness.World, _ *harness.Machine) (bool, any) { return w.Connected, nil },
+		},
+	}
+}
+
+// initialized is control-planes.md 2.7: the ConfigMap kubeadm-config is read
+// through the endpoint.
+func initialized() harness.Check {
+	return harness.Check{
+		Gate: harness.Gate{
+			ID: "kcp/initialized", WaitsFor: "ConfigMap kube-system/kubeadm-config, read through the endpoint",
+			Source: "control-planes.md 2.7", Retry: clusterCacheRetry,
+			Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
+		},
+		Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+			for _, n := range w.Nodes {
+				for _, m := range w.ControlPlaneMachines() {
+					if m.Init && m.Name == n.Name {
+						return true, nil
+					}
+				}
+			}
+			for _, m := range w.ControlPlaneMachines() {
+				if !m.Provisioned {
+					return false, m
+				}
+			}
+			return false, nil
+		},
+	}
+}
+
+// bootstrap are the rows of control-planes.md 2.10 for Machines.
+func bootstrap() []harness.Check {
+	initializedOrFirst := initializedForBootstrap()
+	open := initializedOrFirst.Open
+	initializedOrFirst.Open = func(w *harness.World, m *harness.Machine) (bool, any) {
+		if m.Init {
+			return true, nil // the first machine holds the init lock
+		}
+		return open(w, m)
+	}
+	return []harness.Check{infrastructureForBootstrap(), initializedOrFirst}
+}
+
+func infrastructureForBootstrap() harness.Check {
+	return harness.Check{
+		Gate: harness.Gate{
+			ID: "cabpk/infrastructure-provisioned", WaitsFor: "Cluster.status.initialization.infrastructureProvisioned",
+			Source: "control-planes.md 2.10",
+		},
+		Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+			return w.Cluster.InfrastructureProvisioned, w.Infra
+		},
+	}
+}
+
+func initializedForBootstrap() harness.Check {
+	return harness.Check{
+		Gate: harness.Gate{
+			ID: "cabpk/control-plane-initialized", WaitsFor: "Cluster.status.initialization.controlPlaneInitialized",
+			Source: "control-planes.md 2.10", Retry: bootstrapRetry,
+		},
+		Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+			return w.Cluster.ControlPlaneInitialized, &w.ControlPlane.Initialized
+		},
+	}
+}
+
+func outdated(w *harness.World) []*harness.Machine {
+	return w.MachinesWhere(func(m *harness.Machine) bool { return m.ControlPlane && w.Outdated(m) })
+}
+
+// victim is the machine to delete: outdated ones first, then in the failure
+// domain with most machines, the oldest (control-planes.md 2.4).
+func victim(w *harness.World) *harness.Machine {
+	candidates := outdated(w)
+	if len(candidates) == 0 {
+		candidates = w.ControlPlaneMachines()
+	}
+	count := map[string]int{}
+	for _, m := range candidates {
+		count[domain(m)]++
+	}
+	var best *harness.Machine
+	for _, m := range candidates { // oldest first
+		if best == nil || count[domain(m)] > count[domain(best)] {
+			best = m
+		}
+	}
+	return best
+}
+
+func domain(m *harness.Machine) string {
+	if m.FailureDomain == nil {
+		return ""
+	}
+	return *m.FailureDomain
+}

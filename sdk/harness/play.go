@@ -1,0 +1,316 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/engine"
+)
+
+// Config says what to play.
+type Config struct {
+	// Modules runs the modules.
+	Modules Modules
+	// Definition is the contract version.
+	Definition contract.Definition
+	// ControlPlane is what the control-plane provider does.
+	ControlPlane *ControlPlane
+	// Scenario is the story.
+	Scenario Scenario
+	// Seed decides everything that is random: the same seed gives the same story.
+	Seed uint64
+	// UserEndpoint is an endpoint that the user gives the Cluster; nil leaves it to the module.
+	UserEndpoint *contract.Endpoint
+	// Allow are ids of requirements whose failure is only noted.
+	Allow []string
+	// Keep leaves what exists at the end as it is, instead of destroying it.
+	Keep bool
+	// KeepOnInterrupt leaves what exists as it is when the context ends.
+	KeepOnInterrupt bool
+	// Runtime is the name and version of the runtime, for the report.
+	Runtime string
+	// Story receives each step as it happens; nil drops them.
+	Story func(StoryStep)
+}
+
+// controller is one reconcile function; it reports that it changed something.
+type controller struct {
+	name string
+	run  func(*play) bool
+}
+
+// controllers is the order of one pass. The order is that in which the
+// controllers see a change; none depends on it.
+var controllers = []controller{
+	{"terraformcluster", (*play).reconcileInfraCluster},
+	{"cluster", (*play).reconcileCluster},
+	{"control plane", (*play).reconcileControlPlane},
+	{"machineset", (*play).reconcileWorkers},
+	{"machinepool", (*play).reconcilePool},
+	{"machine", (*play).reconcileMachines},
+	{"terraformmachine", (*play).reconcileInfraMachines},
+	{"terraformmachinepool", (*play).reconcileInfraPool},
+}
+
+// play is one run of a scenario.
+type play struct {
+	cfg Config
+	cp  *ControlPlane
+	ctx context.Context //nolint:containedctx // the context of the whole run, handed to module runs that events start
+	w   *World
+	eng engine.Engine
+	rng *rand.Rand
+	rec *recorder
+
+	blocks   map[any]block
+	retryAt  map[gateKey]time.Duration
+	serving  map[*Machine]bool
+	booted   map[string]bool
+	rotating bool
+	ownerSet bool
+	poolMade bool
+	hasPool  bool
+	// endpointByUser tells that the endpoint is an input (contract.md 9.3).
+	endpointByUser bool
+	// infraEndpoint is TerraformCluster.spec.controlPlaneEndpoint.
+	infraEndpoint *contract.Endpoint
+	template      string
+	// race is who writes first at initialisation; raceRun tells that it was run.
+	race    Race
+	raceRun bool
+
+	drills []*drill
+	// probing, probingMachines and probingPool tell that the drills of a role were started.
+	probing, probingMachines, probingPool bool
+	// first are the outputs of the cluster's first apply.
+	first *contract.ClusterOutputs
+	// quiet are the objects whose plan was empty when a step was done.
+	quiet map[*Infra]bool
+	// clusterNoise tells that the cluster's plan was not empty when a step was done.
+	clusterNoise bool
+	// deleted counts the machines that were destroyed.
+	deleted int
+	// failedRun says which module run ended the story; "" when none did.
+	failedRun string
+
+	steps        []StoryStep
+	lastProgress time.Duration
+	progress     string
+	stalled      *Stall
+	stopped      bool // the story ends here: a module failed or the run stalled
+	err          error
+	runs         runClock
+}
+
+type gateKey struct {
+	gate    string
+	subject any
+}
+
+// block is the gate that a subject waits at.
+type block struct {
+	gate Gate
+	on   any
+}
+
+// Play plays the scenario and returns what it found. The error is that of the
+// context, or of a runtime that could not run; the result is complete as far as
+// the run came, and never nil.
+func Play(ctx context.Context, cfg Config) (*Result, error) {
+	start := time.Now()
+	p := newPlay(ctx, cfg)
+	p.playSteps()
+	p.eng.Drain()
+	p.finishProbes()
+	p.judgeNoise()
+	left := p.cleanUp()
+	result := p.result(left)
+	result.Timing.Total = time.Since(start).Seconds()
+	if p.err != nil {
+		result.Verdict, result.Error = VerdictError, p.err.Error()
+	}
+	return result, p.err
+}
+
+func newPlay(ctx context.Context, cfg Config) *play {
+	p := &play{
+		cfg: cfg, cp: cfg.ControlPlane, ctx: ctx,
+		rng:     rand.New(rand.NewPCG(cfg.Seed, 0x63617074)), //nolint:gosec // a story must be repeatable, not unpredictable
+		blocks:  map[any]block{},
+		retryAt: map[gateKey]time.Duration{},
+		serving: map[*Machine]bool{},
+		booted:  map[string]bool{},
+		quiet:   map[*Infra]bool{},
+	}
+	p.w = &World{
+		Cluster: Cluster{Name: "demo", Namespace: "default"},
+		Infra:   &Infra{Role: contract.RoleCluster, Name: "demo"},
+	}
+	p.template = "demo-template"
+	p.race = cfg.Scenario.Race
+	if p.race == "" {
+		p.race = []Race{RaceClusterFirst, RaceMachineFirst}[p.rng.IntN(2)]
+	}
+	for _, role := range cfg.Modules.Roles() {
+		p.hasPool = p.hasPool || role == contract.RoleMachinePool
+	}
+	endpoint := cfg.UserEndpoint
+	if endpoint == nil && cfg.Scenario.UserEndpoint {
+		endpoint = &contract.Endpoint{Host: "api.example.com", Port: 6443}
+	}
+	p.endpointByUser = endpoint.Valid()
+	p.w.Cluster.Endpoint = endpoint
+	p.rec = newRecorder(cfg, p.endpointByUser)
+	return p
+}
+
+// playSteps plays one step of the scenario after the other.
+func (p *play) playSteps() {
+	p.checkModules()
+	for _, step := range p.cfg.Scenario.Steps {
+		if p.over() {
+			return
+		}
+		p.tell("user", "Cluster/"+p.w.Cluster.Name, step.Title)
+		step.Ask(&p.w.Spec, p.cp)
+		if !p.hasPool {
+			p.w.Spec.PoolSize = 0
+		}
+		if p.w.Pool != nil {
+			p.w.Pool.Replicas = p.w.Spec.PoolSize
+		}
+		p.w.ControlPlane.Created = true
+		if !p.ownerSet {
+			p.eng.After(ownerRefTime, func() { p.ownerSet = true })
+		}
+		p.lastProgress = p.w.Now
+		p.playUntil(step)
+		if !p.over() {
+			p.stepDone(step)
+		}
+	}
+}
+
+// playUntil lets events happen until the step is done, the run stalls, a
+// module fails or the context ends.
+func (p *play) playUntil(step Step) {
+	for {
+		p.settle()
+		if p.over() || step.Done(p.w) {
+			return
+		}
+		if p.w.Now-p.lastProgress > Patience {
+			p.stall()
+			return
+		}
+		more, err := p.eng.Step(p.ctx)
+		if err != nil {
+			p.fatal(err)
+			return
+		}
+		p.w.Now = p.eng.Now()
+		if !more {
+			p.stall()
+			return
+		}
+	}
+}
+
+// settle runs every controller until none changes anything.
+func (p *play) settle() {
+	for again := true; again && !p.over(); {
+		again = false
+		for _, c := range controllers {
+			if p.over() {
+				return
+			}
+			again = c.run(p) || again
+		}
+	}
+	if now := p.fingerprint(); now != p.progress {
+		p.progress, p.lastProgress = now, p.w.Now
+	}
+}
+
+// over tells that the story ends here.
+func (p *play) over() bool { return p.stopped || p.err != nil }
+
+// fatal ends the story because the harness itself cannot go on.
+func (p *play) fatal(err error) {
+	p.err = errors.Join(p.err, err)
+}
+
+// fingerprint changes whenever the cluster comes closer to what is asked for.
+// Refreshes and token rotations that change nothing leave it alone.
+func (p *play) fingerprint() string {
+	w := p.w
+	s := fmt.Sprint(w.Infra.Provisioned, w.Infra.Gone, w.Infra.Running == OpApply, w.Infra.Running == OpDestroy, w.Cluster.Endpoint.Valid(),
+		w.Cluster.InfrastructureProvisioned, w.Cluster.ControlPlaneInitialized, w.ControlPlane.Gone, len(w.Nodes))
+	for _, m := range w.Machines {
+		s += fmt.Sprint(m.Name, m.Bootstrap != nil, m.Provisioned, m.Node != nil, m.Stage, m.Infra.AppliedHash != "", m.Infra.Running == OpApply, m.Infra.Gone)
+	}
+	if w.Pool != nil {
+		s += fmt.Sprint(w.Pool.Replicas, w.Pool.Bootstrap != nil, w.Pool.Nodes, w.Pool.Infra.Provisioned, w.Pool.Infra.Gone)
+	}
+	return s
+}
+
+// open evaluates a gate for a subject. A gate with a retry interval is looked
+// at only when that has passed, as a controller does that cannot watch.
+func (p *play) open(subject any, g Gate, cond func() (bool, any)) bool {
+	key := gateKey{g.ID, subject}
+	if at, waiting := p.retryAt[key]; waiting && p.w.Now < at {
+		return false
+	}
+	ok, on := cond()
+	if ok {
+		delete(p.retryAt, key)
+		if b, blocked := p.blocks[subject]; blocked && b.gate.ID == g.ID {
+			delete(p.blocks, subject)
+		}
+		return true
+	}
+	p.blocks[subject] = block{gate: g, on: on}
+	if g.Retry > 0 {
+		p.retryAt[key] = p.w.Now + g.Retry
+		p.eng.After(g.Retry, func() {})
+	}
+	return false
+}
+
+func (p *play) openCheck(subject any, c Check, m *Machine) bool {
+	return p.open(subject, c.Gate, func() (bool, any) { return c.Open(p.w, m) })
+}
+
+// suffix returns five characters as the API server appends them to names.
+func (p *play) suffix() string {
+	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+	b := make([]byte, 5)
+	for n := range b {
+		b[n] = alphabet[p.rng.IntN(len(alphabet))]
+	}
+	return string(b)
+}
+
+// jitter returns up to half of d.
+func (p *play) jitter(d time.Duration) time.Duration {
+	return time.Duration(p.rng.Int64N(int64(d)/2 + 1)).Round(time.Second)
+}
+
+func (p *play) controlPlaneRef() string { return p.cp.Kind + "/" + p.w.Cluster.Name }
+
+// tell adds a line to the story.
+func (p *play) tell(actor, object, event string) {
+	p.record(StoryStep{At: p.w.Now.Seconds(), Actor: actor, Object: object, Event: event})
+}
+
+func (p *play) record(s StoryStep) {
+	p.steps = append(p.steps, s)
+	if p.cfg.Story != nil {
+		p.cfg.Story(s)
+	}
+}

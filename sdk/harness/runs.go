@@ -1,0 +1,244 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// runTimes are the least virtual times of module runs, those of a real cloud
+// rather than of the machine that the harness runs on; up to half is added.
+var runTimes = map[contract.Role]map[Op]time.Duration{
+	contract.RoleCluster:     {OpApply: 90 * time.Second, OpRefresh: 10 * time.Second, OpDestroy: 60 * time.Second},
+	contract.RoleMachine:     {OpApply: 40 * time.Second, OpRefresh: 6 * time.Second, OpDestroy: 30 * time.Second},
+	contract.RoleMachinePool: {OpApply: 60 * time.Second, OpRefresh: 8 * time.Second, OpDestroy: 40 * time.Second},
+}
+
+// runClock measures the real time during which at least one runtime process ran.
+type runClock struct {
+	mu     sync.Mutex
+	active int
+	since  time.Time
+	busy   time.Duration
+	count  int
+}
+
+func (c *runClock) enter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active == 0 {
+		c.since = time.Now()
+	}
+	c.active++
+	c.count++
+}
+
+func (c *runClock) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active--; c.active == 0 {
+		c.busy += time.Since(c.since)
+	}
+}
+
+// runKey names an object to the runner: one state each.
+func runKey(role contract.Role, name string) string { return string(role) + "-" + name }
+
+// call runs one module run and measures it.
+func (p *play) call(ctx context.Context, op Op, object string, in contract.Inputs) (*Run, error) {
+	p.runs.enter()
+	defer p.runs.leave()
+	m := p.cfg.Modules
+	switch op {
+	case OpApply:
+		return m.Apply(ctx, object, in)
+	case OpPlan:
+		return m.Plan(ctx, object, in)
+	case OpRefresh:
+		return m.Refresh(ctx, object, in)
+	case OpDestroy:
+		return m.Destroy(ctx, object, in)
+	}
+	return nil, fmt.Errorf("running %s for %s: there is no such kind of run", op, object)
+}
+
+// start starts a run of an object; its end is an event.
+func (p *play) start(i *Infra, op Op, in contract.Inputs) {
+	i.Running = op
+	if op == OpApply {
+		i.Inputs = in
+	}
+	delete(p.blocks, i)
+	if op != OpRefresh {
+		p.tell("captf", i.Ref(), op.verb()+" starts")
+	}
+	least := runTimes[i.Role][op]
+	var run *Run
+	var err error
+	p.eng.Background(least+p.jitter(least), func() {
+		run, err = p.call(p.ctx, op, runKey(i.Role, i.Name), in)
+	}, func() {
+		i.Running = ""
+		if err != nil {
+			p.fatal(fmt.Errorf("running %s for %s: %w", op, i.Ref(), err))
+			return
+		}
+		p.finish(i, op, in, run)
+	})
+}
+
+// verb names the run as the story does.
+func (o Op) verb() string { return string(o) }
+
+// finish takes in the result of a run.
+func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
+	before := i.Run
+	i.Run = run
+	p.record(StoryStep{At: p.w.Now.Seconds(), Actor: "captf", Object: i.Ref(), Event: describeRun(op, run), Op: op, Took: run.Took.Seconds()})
+	if run.Failed {
+		p.moduleFailed(i, op, in, run)
+		return
+	}
+	if op == OpDestroy {
+		i.Gone = true
+		p.tell("captf", i.Ref(), "is gone")
+		p.destroyed(i)
+		return
+	}
+	if op == OpApply {
+		rendered, violations := p.cfg.Definition.Render(in, nil, contract.RenderOptions{})
+		if rendered == nil {
+			p.fatal(fmt.Errorf("rendering the inputs of %s: %w", i.Ref(), violations))
+			return
+		}
+		i.AppliedHash, i.Refreshes = rendered.Hash, 0
+	} else if before != nil {
+		i.Refreshes++
+	}
+	p.decode(i, in, run)
+	if p.over() {
+		return
+	}
+	p.observe(i, op, in, run)
+	p.settleInfra(i, op)
+}
+
+// decode decodes the outputs of a run and judges them.
+func (p *play) decode(i *Infra, in contract.Inputs, run *Run) {
+	d := p.cfg.Definition
+	previous := i.Machine
+	switch typed := in.(type) {
+	case *contract.ClusterInputs:
+		i.Cluster, i.Violations = d.DecodeCluster(run.Values)
+	case *contract.MachineInputs:
+		i.Machine, i.Violations = d.DecodeMachine(run.Values, typed)
+		if previous != nil && previous.ProviderID != "" && i.Machine != nil && i.Machine.ProviderID != "" && i.Machine.ProviderID != previous.ProviderID {
+			p.rec.fail("CP-040", i.Role, fmt.Sprintf("provider_id of %s changed from %q to %q", i.Ref(), previous.ProviderID, i.Machine.ProviderID))
+		}
+	case *contract.PoolInputs:
+		i.Pool, i.Violations = d.DecodePool(run.Values)
+	}
+	if blocking := i.Violations.Blocking(); len(blocking) > 0 {
+		p.outputsInvalid(i, blocking)
+	}
+}
+
+// settleInfra latches provisioned and lets the instance behind a machine boot.
+func (p *play) settleInfra(i *Infra, op Op) {
+	if op == OpApply && i.Role == contract.RoleMachine {
+		if m := p.ownerOf(i); m != nil {
+			p.boot(m)
+		}
+	}
+	if i.Role == contract.RoleCluster && p.infraEndpoint == nil && !p.endpointByUser && i.Cluster.ControlPlaneEndpoint.Valid() {
+		p.infraEndpoint = i.Cluster.ControlPlaneEndpoint
+	}
+	if !i.Provisioned && provisioned(i) {
+		i.Provisioned = true
+		delete(p.blocks, i)
+		p.tell("captf", i.Ref(), "is provisioned")
+	}
+	if i.Role == contract.RoleMachinePool && i.Provisioned {
+		p.bootPool(i.Pool.ProviderIDList)
+	}
+}
+
+// provisioned is the rule of contract.md 9.4, 10.3 and 11.4.
+func provisioned(i *Infra) bool {
+	if i.AppliedHash == "" || len(i.Violations.Blocking()) > 0 || i.Health() == contract.HealthPending {
+		return false
+	}
+	pending := i.Violations.With(contract.ReasonPending)
+	return len(pending) == 0
+}
+
+// ownerOf returns the machine that owns the object.
+func (p *play) ownerOf(i *Infra) *Machine {
+	for _, m := range p.w.Machines {
+		if m.Infra == i {
+			return m
+		}
+	}
+	return nil
+}
+
+// describeRun says what a run did, for the story.
+func describeRun(op Op, run *Run) string {
+	if run.Failed {
+		return op.verb() + " fails: " + firstError(run)
+	}
+	if op == OpRefresh {
+		return "refresh ends"
+	}
+	counts := map[Action]int{}
+	for _, c := range run.Changes {
+		counts[c.Action]++
+	}
+	var parts []string
+	for _, a := range []struct {
+		action Action
+		past   string
+	}{{ActionCreate, "created"}, {ActionUpdate, "updated"}, {ActionReplace, "replaced"}, {ActionDelete, "deleted"}} {
+		if n := counts[a.action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, a.past))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to change"}
+	}
+	return op.verb() + " ends: " + strings.Join(parts, ", ")
+}
+
+// firstError returns the first error of a failed run on one line.
+func firstError(run *Run) string {
+	for _, d := range run.Diagnostics {
+		if d.Severity != "error" {
+			continue
+		}
+		text := d.Summary
+		if d.Detail != "" {
+			text += ": " + strings.Join(strings.Fields(d.Detail), " ")
+		}
+		if d.Address != "" {
+			text += " (" + d.Address + ")"
+		}
+		if d.Range != "" {
+			text = d.Range + ": " + text
+		}
+		return text
+	}
+	return "the runtime gave no reason"
+}
+
+// outputOf returns the output's name in a violation's path.
+func outputOf(path string) string {
+	path = strings.TrimPrefix(path, "outputs.")
+	if n := strings.IndexAny(path, ".["); n >= 0 {
+		return path[:n]
+	}
+	return path
+}

@@ -1,0 +1,74 @@
+package harness
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// stepDone plans every object with its own inputs when a step is done: no
+// plan may be empty but for what the step itself left to do (CP-027, CP-035,
+// CP-056).
+func (p *play) stepDone(step Step) {
+	p.tell("harness", "Cluster/"+p.w.Cluster.Name, "done: "+step.ID)
+	if p.w.Cluster.Gone {
+		return
+	}
+	objects := []*Infra{p.w.Infra}
+	for _, m := range p.w.Machines {
+		objects = append(objects, m.Infra)
+	}
+	runs, errs := make([]*Run, len(objects)), make([]error, len(objects))
+	var wg sync.WaitGroup
+	for n, i := range objects {
+		wg.Go(func() { runs[n], errs[n] = p.call(p.ctx, OpPlan, runKey(i.Role, i.Name), i.Inputs) })
+	}
+	wg.Wait()
+	for n, i := range objects {
+		if errs[n] != nil {
+			p.fatal(fmt.Errorf("planning %s: %w", i.Ref(), errs[n]))
+			return
+		}
+		p.judgeQuiet(i, runs[n], step)
+	}
+}
+
+func (p *play) judgeQuiet(i *Infra, run *Run, step Step) {
+	what := fmt.Sprintf("the plan of %s after %s", i.Ref(), step.ID)
+	if run.Failed {
+		p.rec.fail(idApply, i.Role, what+" fails: "+firstError(run))
+		return
+	}
+	quiet := len(run.Changes) == 0 && !run.OutputsChanged
+	if i.Role == contract.RoleCluster {
+		if quiet {
+			p.rec.pass("CP-027", i.Role, what+" is empty")
+		}
+		p.clusterNoise = !quiet
+		return
+	}
+	id := "CP-056"
+	if p.quiet[i] && !quiet {
+		id = "CP-035" // it was quiet before other machines went
+	}
+	p.rec.add(judgeEmpty(id, i.Role, run, what))
+	if p.quiet[i] && quiet && p.deleted > 0 {
+		p.rec.pass("CP-035", i.Role, what+" is empty")
+	}
+	p.quiet[i] = quiet
+}
+
+// judgeNoise judges a cluster plan that is not empty once machines exist: when
+// it is not empty by itself either, that was said under another id (H4).
+func (p *play) judgeNoise() {
+	if !p.clusterNoise {
+		return
+	}
+	for _, id := range []string{"CP-008", "CP-003", "CP-011"} {
+		if p.rec.hasFailed(id) {
+			return
+		}
+	}
+	p.rec.fail("CP-027", contract.RoleCluster, "the cluster's plan is not empty once machines have joined the backends")
+}

@@ -1,0 +1,223 @@
+package harness
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// World is everything that exists in a run: the objects of the management
+// cluster, the workload cluster, and what the user asks for. Control-plane
+// tables read it; only the simulation changes it.
+type World struct {
+	// Now is the virtual time.
+	Now time.Duration
+	// Spec is what the user asks for at present.
+	Spec Spec
+	// Cluster is the Cluster object.
+	Cluster Cluster
+	// Infra is the TerraformCluster.
+	Infra *Infra
+	// ControlPlane is the control-plane object.
+	ControlPlane ControlPlaneStatus
+	// Machines are the Machines that exist, oldest first.
+	Machines []*Machine
+	// Pool is the MachinePool; nil when there is none.
+	Pool *Pool
+	// Nodes are the Nodes of the workload cluster, in the order of joining.
+	Nodes []*Node
+	// Connected tells that ClusterCache holds a connection through the endpoint.
+	Connected bool
+}
+
+// Spec is what the user asks for.
+type Spec struct {
+	// ControlPlanes is the wanted number of control-plane machines.
+	ControlPlanes int
+	// Workers is the wanted number of worker machines.
+	Workers int
+	// PoolSize is the wanted size of the pool; it counts only if the set has one.
+	PoolSize int
+	// Revision is the number of the machine template; a higher one rolls the control plane.
+	Revision int
+	// MaxSurge is the rollout's surge: 1 or 0.
+	MaxSurge int
+	// Version is the Kubernetes version.
+	Version string
+	// Deleted tells that the user deleted the Cluster.
+	Deleted bool
+}
+
+// Cluster is the Cluster object, as far as modules can notice it.
+type Cluster struct {
+	Name, Namespace string
+	// Endpoint is spec.controlPlaneEndpoint.
+	Endpoint *contract.Endpoint
+	// InfrastructureProvisioned is latched.
+	InfrastructureProvisioned bool
+	// ControlPlaneInitialized is latched.
+	ControlPlaneInitialized bool
+	// FailureDomains is status.failureDomains, copied on every reconcile.
+	FailureDomains []contract.FailureDomain
+	// Gone tells that the object is deleted.
+	Gone bool
+}
+
+// ControlPlaneStatus is the control-plane object.
+type ControlPlaneStatus struct {
+	// Created tells that the object exists.
+	Created bool
+	// Initialized is status.initialization.controlPlaneInitialized; it never reverts.
+	Initialized bool
+	// Deleting tells that the object is being deleted.
+	Deleting bool
+	// Gone tells that the object is deleted.
+	Gone bool
+}
+
+// Machine is one Machine with its bootstrap config and TerraformMachine.
+type Machine struct {
+	Name string
+	// ControlPlane tells that it carries the control-plane label.
+	ControlPlane bool
+	// Init tells that its bootstrap data starts a control plane, rather than join one.
+	Init bool
+	// Revision is that of the template it was made from.
+	Revision int
+	// Version is the Kubernetes version it was made with.
+	Version string
+	// FailureDomain is where it shall be placed; nil asks for none.
+	FailureDomain *string
+	// Bootstrap is the content of the bootstrap Secret; nil until it exists.
+	Bootstrap *contract.Bootstrap
+	// Infra is the TerraformMachine.
+	Infra *Infra
+	// ProviderID is spec.providerID, copied from the TerraformMachine.
+	ProviderID string
+	// Provisioned is status.initialization.infrastructureProvisioned; latched.
+	Provisioned bool
+	// Node is the Node that nodeRef points to; nil without one.
+	Node *Node
+	// Created is the virtual time of creation.
+	Created time.Duration
+	// Deleting tells that the Machine is being deleted; Stage is how far that is.
+	Deleting bool
+	// Stage is the deletion stage, an index into the stages of deletion.
+	Stage int
+	// HookRemoved tells that the control plane gave the Machine up.
+	HookRemoved bool
+	// busy tells that a timed stage is under way.
+	busy bool
+}
+
+// Ref returns the machine's name as the story writes it.
+func (m *Machine) Ref() string { return "Machine/" + m.Name }
+
+// Pool is the MachinePool with its TerraformMachinePool.
+type Pool struct {
+	Name string
+	// Replicas is spec.replicas.
+	Replicas int
+	// Version is spec.template.spec.version.
+	Version string
+	// Bootstrap is the content of the bootstrap Secret; nil until it exists.
+	Bootstrap *contract.Bootstrap
+	// Rotation counts how often the bootstrap Secret was rewritten.
+	Rotation int
+	Infra    *Infra
+	// Nodes are the members' Nodes that were found by provider id.
+	Nodes int
+	// Deleting tells that the pool is being deleted.
+	Deleting bool
+}
+
+// Ref returns the pool's name as the story writes it.
+func (p *Pool) Ref() string { return "MachinePool/" + p.Name }
+
+// Node is one Node of the workload cluster.
+type Node struct {
+	Name       string
+	ProviderID string
+	// Joined is the virtual time of registration.
+	Joined time.Duration
+}
+
+// Infra is one Terraform object: a TerraformCluster, TerraformMachine or
+// TerraformMachinePool.
+type Infra struct {
+	Role contract.Role
+	Name string
+	// Inputs are the durable inputs: those of the newest apply that was started.
+	Inputs contract.Inputs
+	// AppliedHash is the inputs hash of the newest successful apply; "" before.
+	AppliedHash string
+	// Provisioned is status.initialization.provisioned; latched.
+	Provisioned bool
+	// Cluster, Machine and Pool are the decoded outputs of the newest run, one of them by role.
+	Cluster *contract.ClusterOutputs
+	Machine *contract.MachineOutputs
+	Pool    *contract.PoolOutputs
+	// Violations are those of the newest outputs.
+	Violations contract.Violations
+	// Run is the newest finished run; nil before the first.
+	Run *Run
+	// Running is the kind of run under way, "" when there is none.
+	Running Op
+	// Refreshes counts the refreshes in a row that found nothing new.
+	Refreshes int
+	// Deleting tells that the object is being deleted, Gone that it is.
+	Deleting, Gone bool
+
+	waiting     bool          // a cluster write that waits for machine writes
+	refreshAt   time.Duration // when the next refresh is due; 0: none
+	destroyDone bool
+}
+
+// Ref returns the object's kind and name as the story writes it.
+func (i *Infra) Ref() string { return i.Role.Kind() + "/" + i.Name }
+
+// Health returns the state that the newest outputs report; "" before the first.
+func (i *Infra) Health() contract.HealthState {
+	switch {
+	case i.Cluster != nil:
+		return i.Cluster.Health.State
+	case i.Machine != nil:
+		return i.Machine.Health.State
+	case i.Pool != nil:
+		return i.Pool.Health.State
+	}
+	return ""
+}
+
+// MachinesWhere returns the machines for which keep is true, oldest first.
+func (w *World) MachinesWhere(keep func(*Machine) bool) []*Machine {
+	var out []*Machine
+	for _, m := range w.Machines {
+		if keep(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// ControlPlaneMachines returns the control-plane machines, oldest first.
+func (w *World) ControlPlaneMachines() []*Machine {
+	return w.MachinesWhere(func(m *Machine) bool { return m.ControlPlane })
+}
+
+// Workers returns the worker machines, oldest first.
+func (w *World) Workers() []*Machine {
+	return w.MachinesWhere(func(m *Machine) bool { return !m.ControlPlane })
+}
+
+// Outdated tells that the machine was made from an older template than the
+// present one.
+func (w *World) Outdated(m *Machine) bool {
+	return m.Revision != w.Spec.Revision
+}
+
+// String returns the world's state on one line, for a failing test.
+func (w *World) String() string {
+	return fmt.Sprintf("t=%s machines=%d nodes=%d initialized=%t", w.Now, len(w.Machines), len(w.Nodes), w.ControlPlane.Initialized)
+}
