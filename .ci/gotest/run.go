@@ -38,7 +38,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	o.packages = flags.Args()
 	if len(o.packages) == 0 {
-		return o, errors.New("no packages given; for all of them say ./...")
+		return o, errors.New("no packages given; ./... are all of them")
 	}
 	if o.run != "" {
 		o.floors = false
@@ -71,15 +71,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "gotest: %v\n", err)
 		return exitUsage
 	}
-	module, err := modulePath()
-	if err != nil {
-		fmt.Fprintf(stderr, "gotest: %v\n", err)
-		return exitError
-	}
 
 	// On an interrupt go test is told, and what is known by then is still reported.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	module, err := modulePath(ctx)
+	if err != nil {
+		fmt.Fprintf(stderr, "gotest: %v\n", err)
+		return exitError
+	}
 	cmd := exec.CommandContext(ctx, "go", o.goTestArgs(os.Getenv("CI") != "")...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
@@ -125,8 +125,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // modulePath is the path of the module in the working directory.
-func modulePath() (string, error) {
-	out, err := exec.Command("go", "list", "-m").Output()
+func modulePath(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the module: %w", err)
 	}
