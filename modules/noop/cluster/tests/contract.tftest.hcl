@@ -123,7 +123,7 @@ run "partial_network_is_accepted" {
   }
 
   assert {
-    condition     = jsonencode(var.cluster_network) == jsonencode({ api_server_port = null, pods = ["10.1.0.0/16"], service_domain = null, services = [] })
+    condition     = jsonencode(terraform_data.load_balancer.input.cluster_network) == jsonencode({ api_server_port = null, pods = ["10.1.0.0/16"], service_domain = null, services = [] })
     error_message = "Attributes that were left out must be empty."
   }
 }
