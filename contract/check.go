@@ -273,7 +273,7 @@ func (c *checker) checkAttribute(object *place, a Attribute, members map[string]
 		c.add(at, RuleRequired, "is missing; add it: %s", a.Shape.describe())
 	case !present:
 	case value == nil && a.Optional && a.Default != nil:
-		c.notice(at, RuleNull, "is null, which is read as %s; emit that, or leave the attribute out", literal(a.Default))
+		c.notice(at, RuleNull, "is null, which is read as %s; emit that, or leave the attribute out", Literal(a.Default))
 	default:
 		c.check(at, a.Shape, value)
 	}

@@ -90,13 +90,13 @@ func (a Attribute) typeExpr() string {
 	case a.Default == nil:
 		return "optional(" + expr + ")"
 	default:
-		return fmt.Sprintf("optional(%s, %s)", expr, literal(a.Default))
+		return fmt.Sprintf("optional(%s, %s)", expr, Literal(a.Default))
 	}
 }
 
-// literal returns a default of the tables as HCL source. The tables hold only
+// Literal returns a default of the tables as HCL source. The tables hold only
 // scalars and empty collections, whose JSON is HCL too.
-func literal(value any) string {
+func Literal(value any) string {
 	b, err := json.Marshal(value)
 	if err != nil {
 		panic("contract table holds a default that is no JSON: " + err.Error())

@@ -13,3 +13,5 @@
 // (sdk/runtime), Kubernetes types and clients (provider), and the layout of
 // module images (contract/image).
 package contract
+
+//go:generate go run ./internal/generate

@@ -33,6 +33,9 @@ var reasonOrder = []Reason{
 	ReasonPending, ReasonTruncated, ReasonNotice,
 }
 
+// Reasons returns every reason, in order of precedence.
+func Reasons() []Reason { return slices.Clone(reasonOrder) }
+
 // Violation is one place where a value breaks a rule of the contract.
 type Violation struct {
 	// Path is the place, such as outputs.failure_domains[1].name.

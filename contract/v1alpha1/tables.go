@@ -106,7 +106,7 @@ func tagsShape(role contract.Role) contract.Shape {
 	s := closed(
 		contract.Attribute{Name: TagCluster, Shape: text(1, 0), Doc: "Name of the Cluster."},
 		contract.Attribute{Name: TagNamespace, Shape: text(1, 0), Doc: "Namespace of the object."},
-		contract.Attribute{Name: TagKind, Shape: constant(role.Kind()), Doc: "Kind of the object."},
+		contract.Attribute{Name: TagKind, Shape: constant(role.Kind()), Doc: "Kind of the object; it equals the role's kind."},
 		contract.Attribute{Name: TagName, Shape: text(1, 0), Doc: "Name of the object."},
 		contract.Attribute{Name: TagManagedBy, Shape: constant(ManagedBy), Doc: "Always captf."},
 		contract.Attribute{Name: TagTemplate, Shape: text(0, 0), Doc: "Template that the object was cloned from, \"\" when there is none."},
