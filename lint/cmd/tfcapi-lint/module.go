@@ -1,0 +1,302 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/contract/versions"
+	"github.com/captf-toolkit/captf/lint"
+	"github.com/captf-toolkit/captf/lint/config"
+	"github.com/captf-toolkit/captf/lint/format"
+	"github.com/captf-toolkit/captf/lint/rules"
+	"github.com/captf-toolkit/captf/sdk/module"
+)
+
+func editDistance(a, b string) int { return levenshtein.Distance(a, b, nil) }
+
+// moduleFlags are the flags of the module command.
+type moduleFlags struct {
+	target
+	strict, json, recursive bool
+	output, config          string
+	allow                   []string
+}
+
+func newModule() *cobra.Command {
+	var o moduleFlags
+	var explain string
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "module --role ROLE DIR",
+		Short: "Check a module directory, or with --recursive all modules of a tree",
+		Long: `Checks a module directory against the contract.
+
+With --recursive all modules below the directory are checked: those listed in its
+` + config.FileName + `, and every directory named cluster, machine or machinepool
+that holds module files.
+
+A finding can be ignored in place, with a reason:
+
+  # tfcapi-lint:ignore input/user-variable-default every cluster must choose a region
+
+Warnings and infos can be ignored, errors cannot.`,
+		Example: `  tfcapi-lint module --role machine --strict ./modules/machine
+  tfcapi-lint module ./modules/machine --role machine --allow-warning input/user-variable-default
+  tfcapi-lint module --recursive --output sarif . > lint.sarif
+  tfcapi-lint module --role machinepool --fix --diff ./modules/machinepool`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if explain != "" || list {
+				return nil
+			}
+			return oneDir(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case explain != "":
+				return explainRule(cmd.OutOrStdout(), explain)
+			case list:
+				return listRules(cmd.OutOrStdout())
+			}
+			return o.run(args[0], cmd.Flags().Changed("contract"), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	o.target.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.strict, "strict", false, "let warnings fail the run")
+	f.BoolVar(&o.json, "json", false, "the same as --output json")
+	f.StringVar(&o.output, "output", "", "output `format`: "+formatNames()+" (default text)")
+	f.StringSliceVar(&o.allow, "allow-warning", nil, "count the warnings of this check `ID` as info; repeatable, or a list with commas")
+	f.BoolVar(&o.recursive, "recursive", false, "check all modules below the directory")
+	f.StringVar(&o.config, "config", "", "configuration `file`; with --recursive the default is "+config.FileName+" in the directory")
+	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
+	f.BoolVar(&list, "list", false, "list all checks")
+	must(cmd.RegisterFlagCompletionFunc("allow-warning", completeIDs))
+	must(cmd.RegisterFlagCompletionFunc("explain", completeIDs))
+	must(cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		for _, f := range format.All() {
+			out = append(out, f.Name+"\t"+f.Doc)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}))
+	return cmd
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range format.All() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// plan is a checked command line.
+type plan struct {
+	targets  []config.Target
+	contract contract.Definition
+	format   format.Format
+	allow    []lint.Allowance
+	rules    []lint.Rule
+}
+
+func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writer) error {
+	p, err := o.plan(dir, contractGiven)
+	if err != nil {
+		return err
+	}
+	result := p.check(dir, o.recursive)
+	printProblems(stderr, result)
+	if !o.recursive && result.Modules[0].Report == nil && (p.format.Name == "text" || p.format.Name == "json") {
+		return exit(exitUnreadable) // there is no report of a module that was not read
+	}
+	if err := p.format.Write(stdout, result, format.Options{Color: colourful(stdout)}); err != nil {
+		return unreadable(fmt.Errorf("writing the report: %w", err))
+	}
+	return exit(p.exitCode(result))
+}
+
+// plan checks the command line and finds the modules.
+func (o *moduleFlags) plan(dir string, contractGiven bool) (*plan, error) {
+	p := &plan{rules: rules.All()}
+	var err error
+	if p.format, err = o.pickFormat(); err != nil {
+		return nil, err
+	}
+	if p.contract, err = o.parseContract(); err != nil {
+		return nil, err
+	}
+	for _, id := range o.allow {
+		id = strings.TrimSpace(id)
+		if _, ok := lint.Find(p.rules, id); !ok {
+			return nil, usage(unknownID("--allow-warning", id))
+		}
+		p.allow = append(p.allow, lint.Allowance{ID: id, Reason: "by --allow-warning"})
+	}
+	var role contract.Role
+	switch {
+	case o.recursive && o.role != "":
+		return nil, usage(fmt.Errorf("--role and --recursive exclude each other: the role of each module comes from its directory's name or %s", config.FileName))
+	case !o.recursive:
+		if role, err = o.parseRole(); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := o.readConfig(dir)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if cfg.Contract != "" && !contractGiven {
+		if p.contract, err = versions.Get(cfg.Contract); err != nil {
+			return nil, usage(fmt.Errorf("%s: %w", config.FileName, err))
+		}
+	}
+	if !o.recursive {
+		p.targets = []config.Target{{Path: ".", Dir: dir, Role: role, Strict: cfg.Strict, Allow: cfg.Allow}}
+	} else if p.targets, err = cfg.Targets(dir); err != nil {
+		return nil, unreadable(err)
+	}
+	if len(p.targets) == 0 {
+		return nil, unreadable(fmt.Errorf("looking for modules: below %s is no directory with module files named %s, and no %s that lists others",
+			dir, contract.RoleNames(), config.FileName))
+	}
+	for i := range p.targets {
+		p.targets[i].Strict = p.targets[i].Strict || o.strict
+	}
+	return p, nil
+}
+
+func (o *moduleFlags) pickFormat() (format.Format, error) {
+	name := o.output
+	switch {
+	case o.json && name != "" && name != "json":
+		return format.Format{}, usage(fmt.Errorf("--json and --output %s exclude each other", name))
+	case o.json:
+		name = "json"
+	case name == "":
+		name = "text"
+	}
+	f, err := format.Find(name)
+	if err != nil {
+		return format.Format{}, usage(fmt.Errorf("--output: %w", err))
+	}
+	return f, nil
+}
+
+// readConfig reads the file given, or, in a recursive run, that of the tree.
+func (o *moduleFlags) readConfig(dir string) (config.Config, error) {
+	known := func(id string) bool { _, ok := lint.Find(rules.All(), id); return ok }
+	if o.config != "" {
+		return config.Load(o.config, known)
+	}
+	if !o.recursive {
+		return config.Default(), nil
+	}
+	cfg, err := config.Load(filepath.Join(dir, config.FileName), known)
+	if errors.Is(err, os.ErrNotExist) {
+		return config.Default(), nil
+	}
+	return cfg, err
+}
+
+// check makes the checks, several modules at a time, and reports in order.
+func (p *plan) check(dir string, recursive bool) format.Result {
+	result := format.Result{
+		Modules: make([]format.Module, len(p.targets)), Recursive: recursive,
+		Rules: p.rules, Version: currentVersion().Version,
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, t := range p.targets {
+		g.Go(func() error {
+			result.Modules[i] = p.checkOne(dir, t)
+			return nil
+		})
+	}
+	_ = g.Wait() // what went wrong is in the results
+	return result
+}
+
+func (p *plan) checkOne(dir string, t config.Target) format.Module {
+	m := format.Module{Path: displayPath(t.Dir), Name: t.Path, Role: string(t.Role)}
+	allow := p.allow
+	for _, a := range t.Allow {
+		allow = append(allow[:len(allow):len(allow)], lint.Allowance{ID: a.ID, Reason: a.Reason})
+	}
+	m.Report, m.Err = lint.Run(lint.Options{
+		Dir: t.Dir, Role: t.Role, Contract: p.contract, Rules: p.rules, Allow: allow,
+	})
+	m.Problems = problemsOf(m.Err)
+	return m
+}
+
+// problemsOf returns the parts of a load error that have a place.
+func problemsOf(err error) []format.Problem {
+	var load *module.LoadError
+	if !errors.As(err, &load) {
+		return nil
+	}
+	var out []format.Problem
+	for _, d := range load.Problems {
+		p := format.Problem{Message: module.Message(d)}
+		if d.Subject != nil {
+			p.File, p.Line, p.Column = d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// displayPath is how reports call a directory: relative to the working
+// directory if it lies below, with forward slashes.
+func displayPath(dir string) string {
+	dir = filepath.Clean(dir)
+	if filepath.IsAbs(dir) {
+		if wd, err := os.Getwd(); err == nil {
+			if rel, err := filepath.Rel(wd, dir); err == nil && filepath.IsLocal(rel) {
+				dir = rel
+			}
+		}
+	}
+	return filepath.ToSlash(dir)
+}
+
+func printProblems(w io.Writer, r format.Result) {
+	for _, m := range r.Modules {
+		if m.Err != nil {
+			fmt.Fprintf(w, "tfcapi-lint: the module in %s cannot be read:\n%s\n", m.Path, m.Err)
+		}
+	}
+}
+
+func (p *plan) exitCode(r format.Result) int {
+	code := exitClean
+	for i, m := range r.Modules {
+		switch {
+		case m.Report == nil:
+			return exitUnreadable
+		case m.Report.Summary().Failed(p.targets[i].Strict):
+			code = exitFindings
+		}
+	}
+	return code
+}
+
+// colourful tells that w is a terminal whose user did not turn colours off.
+func colourful(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

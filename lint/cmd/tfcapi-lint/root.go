@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/captf-toolkit/captf/contract/versions"
+	"github.com/captf-toolkit/captf/lint/rules"
+)
+
+// run executes one command line and returns its exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	code, show := codeOf(err)
+	if show {
+		fmt.Fprintf(stderr, "tfcapi-lint: %s\n", err)
+	}
+	return code
+}
+
+func newRoot() *cobra.Command {
+	var version, explain string
+	var list bool
+	root := &cobra.Command{
+		Use:   "tfcapi-lint",
+		Short: "Check Terraform and OpenTofu modules against the CAPTF module contract",
+		Long: `tfcapi-lint checks whether a Terraform or OpenTofu module keeps the CAPTF module
+contract. It reads files only: it runs nothing, needs no runtime and no network.
+
+Exit codes:
+  0  no error; with --strict no warning either
+  1  at least one error, or with --strict a warning
+  2  the module cannot be read
+  3  the command line is wrong`,
+		Example: `  tfcapi-lint module --role machine --strict ./modules/machine
+  tfcapi-lint module --recursive ./modules
+  tfcapi-lint schema --role cluster ./modules/cluster
+  tfcapi-lint --explain output/provider-id-list-shape`,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case version != "":
+				return printVersion(cmd.OutOrStdout(), version)
+			case list:
+				return listRules(cmd.OutOrStdout())
+			case explain != "":
+				return explainRule(cmd.OutOrStdout(), explain)
+			}
+			cmd.SetOut(cmd.ErrOrStderr())
+			if err := cmd.Usage(); err != nil {
+				return err
+			}
+			return exit(exitUsage)
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w\nrun `%s --help` for the flags", err, cmd.CommandPath()))
+	})
+	f := root.Flags()
+	f.StringVar(&version, "version", "", "print the version; `raw` prints all that the build recorded")
+	f.Lookup("version").NoOptDefVal = "short"
+	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
+	f.BoolVar(&list, "list", false, "list all checks")
+	must(root.RegisterFlagCompletionFunc("explain", completeIDs))
+	root.AddCommand(newModule(), newSchema(), newVersion())
+	return root
+}
+
+// must stops a program whose flags are declared wrongly.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func completeIDs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, r := range rules.All() {
+		out = append(out, r.ID+"\t"+r.Summary)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeContracts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return versions.Names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}

@@ -1,0 +1,159 @@
+// Package format writes lint results: text for people, and JSON, SARIF, GitHub
+// workflow commands and JUnit for other programs. Every format gets the same
+// [Result] and holds nothing that the result does not.
+//
+// Not in this package: what is a finding (package lint), exit codes (the
+// command), and the reference page (generated from package rules).
+package format
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/captf-toolkit/captf/lint"
+)
+
+// Result is what one run found.
+type Result struct {
+	// Modules are the modules checked, in the order in which they are reported.
+	Modules []Module
+	// Recursive tells that the run covered a tree: findings then say in which
+	// module they are.
+	Recursive bool
+	// Rules are the checks that were made.
+	Rules []lint.Rule
+	// Version is the version of the linter.
+	Version string
+}
+
+// Module is the result for one module.
+type Module struct {
+	// Path is the module directory, relative to the directory of the run if it
+	// lies below, with forward slashes.
+	Path string
+	// Name is what the user called the module: in a recursive run its path in
+	// the tree.
+	Name string
+	// Role is the role that it was checked for.
+	Role string
+	// Report is nil when the module could not be read.
+	Report *lint.Report
+	// Err says why not.
+	Err error
+	// Problems are the parts of Err with a place, if it has any.
+	Problems []Problem
+}
+
+// Problem is a reason for which a module cannot be read.
+type Problem struct {
+	// File is relative to the module directory, empty for the directory itself.
+	File string
+	// Line and Column count from 1; 0 when not known.
+	Line, Column int
+	// Message says what is wrong and what to do.
+	Message string
+}
+
+// Summary counts the findings of all modules.
+func (r Result) Summary() lint.Summary {
+	var all lint.Summary
+	for _, m := range r.Modules {
+		if m.Report != nil {
+			s := m.Report.Summary()
+			all.Error += s.Error
+			all.Warning += s.Warning
+			all.Info += s.Info
+		}
+	}
+	return all
+}
+
+// Format writes results in one way.
+type Format struct {
+	// Name is the value of --output.
+	Name string
+	// Doc says in a few words what it is for.
+	Doc string
+	// Write writes a result.
+	Write func(w io.Writer, r Result, o Options) error
+}
+
+// Options are about the terminal.
+type Options struct {
+	// Color allows colours.
+	Color bool
+}
+
+// All returns the formats, the default first.
+func All() []Format {
+	return []Format{
+		{"text", "a line a finding, with the source below", Text},
+		{"json", "one JSON object", JSON},
+		{"sarif", "SARIF 2.1.0, for code scanning", SARIF},
+		{"github", "workflow commands that annotate a pull request", GitHub},
+		{"junit", "JUnit XML, a test case a check", JUnit},
+	}
+}
+
+// Find returns the format with the given name.
+func Find(name string) (Format, error) {
+	var names []string
+	for _, f := range All() {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Format{}, fmt.Errorf("unknown output format %q: it is one of %s", name, strings.Join(names, ", "))
+}
+
+// printable makes text of a module safe to print: on one line, without control
+// or other invisible characters that could fool a terminal or a reviewer, and
+// in UTF-8.
+func printable(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, string(utf8.RuneError)) {
+		switch {
+		case r == '\t':
+			b.WriteByte('\t')
+		case r == '\n', r == '\r':
+			b.WriteByte(' ')
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co):
+			b.WriteRune(utf8.RuneError)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// withRemedy joins what is wrong and what to do.
+func withRemedy(f lint.Finding) string {
+	if f.Remedy == "" {
+		return f.Text()
+	}
+	return f.Text() + "; to fix it, " + f.Remedy
+}
+
+// joinPath puts a file behind its module's path.
+func joinPath(module, file string) string {
+	if module == "" || module == "." {
+		return file
+	}
+	return strings.TrimSuffix(module, "/") + "/" + file
+}

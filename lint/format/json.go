@@ -1,0 +1,48 @@
+package format
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/captf-toolkit/captf/lint"
+)
+
+// JSON writes the report as one object. Its keys findings and summary are
+// binding (lint.md 2.4); a recursive run adds modules, and module to each
+// finding.
+func JSON(w io.Writer, r Result, _ Options) error {
+	out := jsonReport{Findings: []lint.Finding{}, Summary: r.Summary()}
+	for _, m := range r.Modules {
+		if m.Report != nil {
+			for _, f := range m.Report.Findings {
+				if r.Recursive {
+					f.Module = m.Name
+				}
+				out.Findings = append(out.Findings, f)
+			}
+		}
+		if r.Recursive {
+			jm := jsonModule{Module: m.Name, Role: m.Role}
+			if m.Err != nil {
+				jm.Error = m.Err.Error()
+			}
+			out.Modules = append(out.Modules, jm)
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+type jsonReport struct {
+	Findings []lint.Finding `json:"findings"`
+	Summary  lint.Summary   `json:"summary"`
+	Modules  []jsonModule   `json:"modules,omitempty"`
+}
+
+type jsonModule struct {
+	Module string `json:"module"`
+	Role   string `json:"role"`
+	Error  string `json:"error,omitempty"`
+}

@@ -1,0 +1,133 @@
+package format
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/captf-toolkit/captf/lint"
+	"github.com/captf-toolkit/captf/sdk/module"
+)
+
+// colours of the severities and of what is beside the point.
+var colours = map[lint.Severity]string{
+	lint.SeverityError: "\x1b[31m", lint.SeverityWarning: "\x1b[33m", lint.SeverityInfo: "\x1b[36m",
+}
+
+const (
+	faint = "\x1b[2m"
+	plain = "\x1b[0m"
+)
+
+// Text writes a line a finding, `SEVERITY ID FILE:LINE MESSAGE`, with the source
+// line, a marker and the remedy below, indented. The last line has the counts
+// and says which files were read (lint.md 2.4).
+func Text(w io.Writer, r Result, o Options) error {
+	t := textWriter{Writer: bufio.NewWriter(w), color: o.Color}
+	for _, m := range r.Modules {
+		if m.Report == nil {
+			continue
+		}
+		for _, f := range m.Report.Findings {
+			t.finding(m, f, r.Recursive)
+		}
+	}
+	s := r.Summary()
+	fmt.Fprintf(t, "%d error(s), %d warning(s), %d info, %s\n", s.Error, s.Warning, s.Info, whatWasRead(r))
+	return t.Flush()
+}
+
+type textWriter struct {
+	*bufio.Writer
+	color bool
+}
+
+func (t textWriter) paint(code, text string) string {
+	if !t.color {
+		return text
+	}
+	return code + text + plain
+}
+
+func (t textWriter) finding(m Module, f lint.Finding, recursive bool) {
+	file := f.File
+	if recursive {
+		file = joinPath(m.Name, file)
+	}
+	severity := t.paint(colours[f.Severity], string(f.Severity))
+	fmt.Fprintf(t, "%s %s %s:%d %s\n", severity, f.ID, printable(file), f.Line, printable(f.Text()))
+	if line, marker := excerpt(m.Report.Source(f), f); line != "" {
+		fmt.Fprintf(t, "    %s\n    %s\n", t.paint(faint, line), t.paint(colours[f.Severity], marker))
+	}
+	if f.Remedy != "" && f.Allowed == "" {
+		fmt.Fprintf(t, "    fix: %s\n", printable(f.Remedy))
+	}
+}
+
+// maxExcerpt is how many characters of a source line are shown.
+const maxExcerpt = 160
+
+// excerpt returns a source line and the line below it that marks the finding.
+func excerpt(source string, f lint.Finding) (line, marker string) {
+	if strings.TrimSpace(source) == "" {
+		return "", ""
+	}
+	runes := []rune(printable(source))
+	start := min(max(f.Column-1, 0), len(runes))
+	end := len(runes)
+	if f.EndLine == f.Line {
+		end = min(f.EndColumn-1, end)
+	}
+	end = max(end, start+1)
+	from := 0
+	if start > maxExcerpt*3/4 {
+		from = start - maxExcerpt/4
+	}
+	to := min(len(runes), from+maxExcerpt)
+	head, tail := "", ""
+	if from > 0 {
+		head = "…"
+	}
+	if to < len(runes) {
+		tail = "…"
+	}
+	var pad strings.Builder
+	pad.WriteString(strings.Repeat(" ", utf8.RuneCountInString(head)))
+	for _, r := range runes[from:start] {
+		if r == '\t' { // keeps its width, whatever that is
+			pad.WriteByte('\t')
+			continue
+		}
+		pad.WriteByte(' ')
+	}
+	width := max(min(end, to)-start, 1)
+	return head + string(runes[from:to]) + tail, pad.String() + strings.Repeat("^", width)
+}
+
+// whatWasRead says which file set the checks ran on.
+func whatWasRead(r Result) string {
+	sets, unread := map[module.Runtime]int{}, 0
+	for _, m := range r.Modules {
+		if m.Report == nil {
+			unread++
+			continue
+		}
+		sets[m.Report.Runtime]++
+	}
+	var parts []string
+	for _, rt := range module.Runtimes() {
+		if sets[rt] > 0 {
+			parts = append(parts, "read "+strings.ToLower(rt.String())+" files")
+		}
+	}
+	text := strings.Join(parts, " and ")
+	if r.Recursive {
+		text = strings.TrimPrefix(text+fmt.Sprintf(" of %d module(s)", len(r.Modules)-unread), " ")
+	}
+	if unread > 0 {
+		text += fmt.Sprintf(", %d module(s) not readable", unread)
+	}
+	return text
+}
