@@ -1,5 +1,5 @@
 # The contract outputs of role machine, in contract order. They are read from the
-# resource, as they would be from a cloud, so none is published before it exists.
+# resource, as they would be from a cloud, so a refresh tells what is there.
 
 output "provider_id" {
   description = "Provider id of the instance, exactly as the Node will carry it."

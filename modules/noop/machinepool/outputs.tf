@@ -1,5 +1,5 @@
-# The contract outputs of role machinepool, in contract order. They are read from
-# the resource, as they would be from a cloud, so none is published before it exists.
+# The contract outputs of role machinepool, in contract order. They are read from the
+# resource, as they would be from a cloud, so a refresh tells what is there.
 
 output "provider_id" {
   description = "Id of the scaling group."
