@@ -83,7 +83,7 @@ func (p *play) rootBlock() (subject any, b block, ok bool) {
 	}
 	candidates = append(candidates, &w.Spec)
 	if w.Pool != nil {
-		candidates = append(candidates, w.Pool, w.Pool.Infra)
+		candidates = append(candidates, w.Pool.Infra, w.Pool)
 	}
 	candidates = append(candidates, &w.Cluster)
 	for _, c := range candidates {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -186,12 +187,11 @@ func (p *play) deleteMachine(m *Machine, actor string) bool {
 
 // reconcileMachines is the Machine controller and the bootstrap provider.
 func (p *play) reconcileMachines() bool {
-	for _, m := range p.w.Machines {
-		if p.reconcileMachine(m) {
-			return true // the list may have changed
-		}
+	changed := false
+	for _, m := range slices.Clone(p.w.Machines) {
+		changed = p.reconcileMachine(m) || changed
 	}
-	return false
+	return changed
 }
 
 func (p *play) reconcileMachine(m *Machine) bool {

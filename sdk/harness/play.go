@@ -150,6 +150,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 		Cluster: Cluster{Name: "demo", Namespace: "default"},
 		Infra:   &Infra{Role: contract.RoleCluster, Name: "demo"},
 	}
+	p.eng.Tick = func(now time.Duration) { p.w.Now = now }
 	p.template = "demo-template"
 	p.race = cfg.Scenario.Race
 	if p.race == "" {
@@ -212,7 +213,6 @@ func (p *play) playUntil(step Step) {
 			p.fatal(err)
 			return
 		}
-		p.w.Now = p.eng.Now()
 		if !more {
 			p.stall()
 			return

@@ -72,7 +72,9 @@ func (p *play) start(i *Infra, op Op, in contract.Inputs) {
 	if op == OpApply {
 		i.Inputs = in
 	}
-	delete(p.blocks, i)
+	if op == OpDestroy || i.AppliedHash == "" {
+		delete(p.blocks, i) // an object that is applied again still waits for its outputs
+	}
 	if op != OpRefresh {
 		p.tell("captf", i.Ref(), op.verb()+" starts")
 	}

@@ -56,7 +56,7 @@ func (p *play) judgeQuiet(i *Infra, run *Run, step Step) {
 	if p.quiet[i] && quiet && p.deleted > 0 {
 		p.rec.pass("CP-035", i.Role, what+" is empty")
 	}
-	p.quiet[i] = quiet
+	p.quiet[i] = p.quiet[i] || quiet
 }
 
 // judgeNoise judges a cluster plan that is not empty once machines exist: when

@@ -20,6 +20,8 @@ type Engine struct {
 	now   time.Duration
 	seq   uint64
 	queue queue
+	// Tick, if set, is told the time of each event before the event happens.
+	Tick func(now time.Duration)
 	// Waited is the real time that Run spent waiting for background work.
 	Waited time.Duration
 }
@@ -76,6 +78,9 @@ func (e *Engine) Step(ctx context.Context) (bool, error) {
 		e.Waited += time.Since(start)
 	}
 	e.now = ev.at
+	if e.Tick != nil {
+		e.Tick(e.now)
+	}
 	ev.run()
 	return true, nil
 }

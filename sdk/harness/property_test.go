@@ -1,0 +1,163 @@
+package harness_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/harnesstest"
+	"github.com/captf-toolkit/captf/sdk/harness/kcp"
+)
+
+// overlap watches which writes run at the same time (control-planes.md 9.3).
+type overlap struct {
+	mu      sync.Mutex
+	running map[string]bool
+	broken  []string
+	applied map[string]int
+}
+
+func (o *overlap) watch(s *harnesstest.Set) {
+	o.running, o.applied = map[string]bool{}, map[string]int{}
+	s.Before = func(op harness.Op, object string) {
+		if strings.Contains(object, "probe") {
+			return
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.running[object] {
+			o.broken = append(o.broken, "two runs of "+object)
+		}
+		if op == harness.OpApply {
+			o.applied[object]++
+		}
+		if op != harness.OpApply && op != harness.OpDestroy {
+			return
+		}
+		cluster := strings.HasPrefix(object, "cluster-")
+		for other := range o.running {
+			if cluster || strings.HasPrefix(other, "cluster-") {
+				o.broken = append(o.broken, object+" overlaps "+other)
+			}
+		}
+		o.running[object] = true
+	}
+	s.After = func(_ harness.Op, object string) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.running, object)
+	}
+}
+
+// Whatever the seed and the scenario: the story is the same twice, writes of a
+// cluster overlap nothing, a machine is applied once, the cluster twice, and
+// nothing is left behind.
+func TestInvariants(t *testing.T) {
+	scenarios := kcp.New().Scenarios
+	rapid.Check(t, func(r *rapid.T) {
+		scenario := rapid.SampledFrom(scenarios).Draw(r, "scenario")
+		seed := rapid.Uint64().Draw(r, "seed")
+		roles := contract.Roles()
+		if !rapid.Bool().Draw(r, "pool") {
+			roles = roles[:2]
+		}
+		var stories [][]byte
+		for range 2 {
+			set := harnesstest.New(roles...)
+			var o overlap
+			o.watch(set)
+			result, err := harness.Play(context.Background(), config(t, set, scenario.ID, seed))
+			if err != nil {
+				r.Fatalf("playing: %v", err)
+			}
+			stories = append(stories, story(result))
+			if result.Verdict != harness.VerdictPassed || len(o.broken) > 0 || len(set.Objects()) > 0 {
+				r.Fatalf("verdict %s, broken %v, left %v\n%s", result.Verdict, o.broken, set.Objects(), story(result))
+			}
+			for object, n := range o.applied {
+				want := 1
+				if strings.HasPrefix(object, "cluster-") {
+					want = 2 // once, and once more when the control plane is initialised
+				}
+				if n != want && !strings.HasPrefix(object, "machinepool-") {
+					r.Fatalf("%s was applied %d times, want %d", object, n, want)
+				}
+			}
+		}
+		if !bytes.Equal(stories[0], stories[1]) {
+			r.Fatalf("the same seed gives another story")
+		}
+	})
+}
+
+// An interrupted run leaves nothing behind, or says what it left.
+func TestInterrupt(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keep=%t", keep), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			set := harnesstest.New(contract.Roles()...)
+			applied := 0
+			set.Before = func(op harness.Op, _ string) {
+				if op == harness.OpApply {
+					if applied++; applied == 3 {
+						cancel()
+					}
+				}
+			}
+			cfg := config(t, set, "K2", 1)
+			cfg.KeepOnInterrupt = keep
+			result, err := harness.Play(ctx, cfg)
+			if err == nil || result.Verdict != harness.VerdictError {
+				t.Fatalf("verdict is %s, error %v", result.Verdict, err)
+			}
+			if got := len(set.Objects()) > 0; got != keep {
+				t.Errorf("objects that are left: %v", set.Objects())
+			}
+			if keep && len(result.Left) < len(set.Objects()) {
+				t.Errorf("left are %v, reported are %v", set.Objects(), result.Left)
+			}
+		})
+	}
+}
+
+// A failure that the user allows is a note.
+func TestAllow(t *testing.T) {
+	set := harnesstest.New(contract.Roles()...)
+	output(contract.RoleMachine, "addresses", []any{})(set)
+	cfg := config(t, set, "K1", 1)
+	cfg.Allow = []string{"CP-042"}
+	result, err := harness.Play(context.Background(), cfg)
+	if err != nil {
+		t.Fatalf("playing: %v", err)
+	}
+	if result.Verdict != harness.VerdictPassed {
+		t.Errorf("verdict is %s", result.Verdict)
+	}
+	for _, q := range result.Requirements {
+		if q.ID == "CP-042" && (q.Status != harness.StatusNotApplicable || !strings.Contains(q.Reason, "allowed")) {
+			t.Errorf("CP-042 is %+v", q)
+		}
+	}
+}
+
+// BenchmarkBarSimulatedLife is the harness alone: a 3-replica life with modules
+// that take no time (design D11: at most 100 ms, 1,000 seeds in 60 s).
+func BenchmarkBarSimulatedLife(b *testing.B) {
+	seed := uint64(0)
+	for b.Loop() {
+		seed++
+		result, err := harness.Play(context.Background(), config(b, harnesstest.New(contract.Roles()...), "life", seed))
+		if err != nil || result.Verdict != harness.VerdictPassed {
+			b.Fatalf("verdict %s, error %v", result.Verdict, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/life")
+}
