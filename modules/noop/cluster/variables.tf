@@ -4,7 +4,7 @@
 
 variable "endpoint_host" {
   type        = string
-  description = "Host of the endpoint instead of the generated one; an empty string publishes no endpoint at all. Ignored when control_plane_endpoint is given."
+  description = "Host of the endpoint instead of the generated one; an empty string publishes no endpoint at all. Ignored when control_plane_endpoint is given; changing it later breaks the promise that an endpoint never changes."
   default     = null
 
   validation {
@@ -13,6 +13,7 @@ variable "endpoint_host" {
   }
 }
 
+# tfcapi-lint:ignore input/user-variable-name the roles never share a module, and the output has this name too
 variable "failure_domains" {
   type = list(object({
     name          = string
