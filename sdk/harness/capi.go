@@ -45,11 +45,10 @@ var (
 
 // Virtual times of what Cluster API does by itself.
 const (
-	drainTime       = 10 * time.Second
-	nodeDeleteTime  = 2 * time.Second
-	ownerRefTime    = time.Second
-	joinRetry       = 10 * time.Second
-	poolRefreshFlat = 30 * time.Second
+	drainTime      = 10 * time.Second
+	nodeDeleteTime = 2 * time.Second
+	ownerRefTime   = time.Second
+	joinRetry      = 10 * time.Second
 )
 
 // reconcileCluster is Cluster API's Cluster controller.

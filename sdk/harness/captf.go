@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/captf-toolkit/captf/contract"
 )
@@ -63,10 +62,6 @@ var (
 	}
 )
 
-// pendingRefresh is the cadence of refreshes while a value is pending
-// (contract.md 14.2); the last one repeats.
-var pendingRefresh = []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute}
-
 // writing tells that the object is being changed.
 func (i *Infra) writing() bool { return i.Running == OpApply || i.Running == OpDestroy }
 
@@ -103,10 +98,8 @@ func (p *play) reconcileInfraCluster() bool {
 // clusterInputs are what the controller renders for the cluster at present.
 func (p *play) clusterInputs() *contract.ClusterInputs {
 	in := p.baseClusterInputs(p.w.Infra.Name)
-	in.ControlPlaneInitialized = p.w.Cluster.ControlPlaneInitialized
-	if p.endpointByUser {
-		in.ControlPlaneEndpoint = p.w.Cluster.Endpoint
-	}
+	in.ControlPlaneInitialized = contract.LatchInitialized(&p.w.Cluster.ControlPlaneInitialized, p.reapplied())
+	in.ControlPlaneEndpoint = contract.EndpointInput(p.endpointSource, p.w.Cluster.Endpoint, p.infraEndpoint)
 	return in
 }
 
@@ -245,7 +238,7 @@ func (p *play) reconcileInfraPool() bool {
 		p.start(i, OpApply, in)
 		return true
 	}
-	if i.Provisioned && membersComplete(i) {
+	if i.Provisioned && !i.Outputs.Unsettled() {
 		return false
 	}
 	return p.refreshPending(i)
@@ -274,11 +267,6 @@ func domainNames(domains []contract.FailureDomain) []string {
 	return names
 }
 
-// membersComplete tells that the pool's list and its replicas agree.
-func membersComplete(i *Infra) bool {
-	return i.Pool != nil && i.Pool.Replicas != nil && int64(len(i.Pool.ProviderIDList)) == *i.Pool.Replicas
-}
-
 // destroyInfra destroys an object, or lets it go when nothing was ever applied.
 func (p *play) destroyInfra(i *Infra, gate Gate, open func() (bool, any)) bool {
 	if i.Inputs == nil {
@@ -299,10 +287,7 @@ func (p *play) refreshPending(i *Infra) bool {
 	gate := p.pendingGate(i)
 	p.open(i, gate, func() (bool, any) { return false, nil })
 	if i.refreshAt == 0 {
-		wait := pendingRefresh[min(i.Refreshes, len(pendingRefresh)-1)]
-		if i.Role == contract.RoleMachinePool {
-			wait = poolRefreshFlat
-		}
+		wait := contract.CadenceOf(i.Role).Wait(i.Refreshes)
 		i.refreshAt = p.w.Now + wait
 		p.eng.After(wait, func() {})
 	}
@@ -324,7 +309,7 @@ func (p *play) pendingGate(i *Infra) Gate {
 			return gateProviderID
 		}
 	}
-	if i.Health() == contract.HealthPending {
+	if i.HealthOf().State == contract.HealthPending {
 		switch i.Role {
 		case contract.RoleCluster:
 			return gateClusterProvisioned

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -207,12 +208,14 @@ var faults = []fault{
 	},
 	{
 		name: "destroy changes others", scenario: "life", with: func(s *harnesstest.Set) {
-			gone := false
+			var gone atomic.Bool
 			s.After = func(op harness.Op, object string) {
-				gone = gone || op == harness.OpDestroy && strings.HasPrefix(object, "machine-") && !strings.Contains(object, "probe")
+				if op == harness.OpDestroy && strings.HasPrefix(object, "machine-") && !strings.Contains(object, "probe") {
+					gone.Store(true)
+				}
 			}
 			s.Changes = func(op harness.Op, object string, in contract.Inputs, c []harness.Change) []harness.Change {
-				if _, ok := in.(*contract.MachineInputs); ok && op == harness.OpPlan && gone && strings.Contains(object, "-md-") {
+				if _, ok := in.(*contract.MachineInputs); ok && op == harness.OpPlan && gone.Load() && strings.Contains(object, "-md-") {
 					return []harness.Change{{Address: "lb_pool.members", Action: harness.ActionUpdate}}
 				}
 				return c
@@ -242,12 +245,14 @@ var faults = []fault{
 	},
 	{
 		name: "provider id changes by refresh", scenario: "life", with: func(s *harnesstest.Set) {
-			refreshed := false
+			var refreshed atomic.Bool
 			s.Before = func(op harness.Op, object string) {
-				refreshed = refreshed || op == harness.OpRefresh && strings.HasSuffix(object, "probe-a")
+				if op == harness.OpRefresh && strings.HasSuffix(object, "probe-a") {
+					refreshed.Store(true)
+				}
 			}
 			s.Outputs = func(object string, in contract.Inputs, v map[string]any) {
-				if in.Role() == contract.RoleMachine && strings.HasSuffix(object, "probe-a") && refreshed {
+				if in.Role() == contract.RoleMachine && strings.HasSuffix(object, "probe-a") && refreshed.Load() {
 					v["provider_id"] = "noop:///default/changed"
 				}
 			}

@@ -319,7 +319,7 @@ func (p *play) observePool(i *Infra, op Op, run *Run) {
 	} else {
 		p.rec.pass("CP-060", role, "the pool module declares no membership and makes no known attachment")
 	}
-	if op == OpApply && i.Health() != contract.HealthPending && p.w.Pool != nil && p.w.Pool.Nodes == 0 {
+	if op == OpApply && i.HealthOf().State != contract.HealthPending && p.w.Pool != nil && p.w.Pool.Nodes == 0 {
 		p.rec.pass("CP-064", role, "the first apply is complete before any Node joins")
 	}
 	if !p.probingPool && p.cfg.Scenario.Probes && op == OpApply && p.w.Pool != nil {

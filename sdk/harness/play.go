@@ -74,11 +74,11 @@ type play struct {
 	ownerSet bool
 	poolMade bool
 	hasPool  bool
-	// endpointByUser tells that the endpoint is an input (contract.md 9.3).
-	endpointByUser bool
-	// infraEndpoint is TerraformCluster.spec.controlPlaneEndpoint.
-	infraEndpoint *contract.Endpoint
-	template      string
+	// endpointSource and infraEndpoint are the annotation and the field of the
+	// TerraformCluster (contract.md 9.3).
+	endpointSource contract.EndpointSource
+	infraEndpoint  *contract.Endpoint
+	template       string
 	// race is who writes first at initialisation; raceRun tells that it was run.
 	race    Race
 	raceRun bool
@@ -163,9 +163,9 @@ func newPlay(ctx context.Context, cfg Config) *play {
 	if endpoint == nil && cfg.Scenario.UserEndpoint {
 		endpoint = &contract.Endpoint{Host: "api.example.com", Port: 6443}
 	}
-	p.endpointByUser = endpoint.Valid()
+	p.endpointSource = contract.InitialEndpointSource(endpoint, nil)
 	p.w.Cluster.Endpoint = endpoint
-	p.rec = newRecorder(cfg, p.endpointByUser)
+	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser)
 	return p
 }
 

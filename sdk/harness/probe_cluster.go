@@ -15,7 +15,7 @@ func (p *play) probeCluster(i *Infra) {
 	p.probe("re-apply, initialisation, version and template change, refresh, destroy without machines", contract.RoleCluster, func(d *drill) {
 		d.clusterChanges(in)
 	})
-	if p.endpointByUser {
+	if p.endpointSource == contract.EndpointSourceUser {
 		return
 	}
 	given := first

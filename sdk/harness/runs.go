@@ -126,56 +126,51 @@ func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
 		return
 	}
 	p.observe(i, op, in, run)
-	p.settleInfra(i, op)
+	p.settleInfra(i, op, in)
 }
 
 // decode decodes the outputs of a run and judges them.
 func (p *play) decode(i *Infra, in contract.Inputs, run *Run) {
-	d := p.cfg.Definition
 	previous := i.Machine
-	switch typed := in.(type) {
-	case *contract.ClusterInputs:
-		i.Cluster, i.Violations = d.DecodeCluster(run.Values)
-	case *contract.MachineInputs:
-		i.Machine, i.Violations = d.DecodeMachine(run.Values, typed)
-		if previous != nil && previous.ProviderID != "" && i.Machine != nil && i.Machine.ProviderID != "" && i.Machine.ProviderID != previous.ProviderID {
-			p.rec.fail("CP-040", i.Role, fmt.Sprintf("provider_id of %s changed from %q to %q", i.Ref(), previous.ProviderID, i.Machine.ProviderID))
+	i.Outputs, i.Violations = contract.Decode(p.cfg.Definition, i.Role, run.Values, in)
+	switch out := i.Outputs.(type) {
+	case *contract.ClusterOutputs:
+		i.Cluster = out
+	case *contract.MachineOutputs:
+		i.Machine = out
+		if previous != nil {
+			i.Violations = append(contract.CheckProviderID(previous.ProviderID, out.ProviderID), i.Violations...)
 		}
-	case *contract.PoolInputs:
-		i.Pool, i.Violations = d.DecodePool(run.Values)
+	case *contract.PoolOutputs:
+		i.Pool = out
 	}
 	if blocking := i.Violations.Blocking(); len(blocking) > 0 {
 		p.outputsInvalid(i, blocking)
 	}
 }
 
-// settleInfra latches provisioned and lets the instance behind a machine boot.
-func (p *play) settleInfra(i *Infra, op Op) {
-	if op == OpApply && i.Role == contract.RoleMachine {
-		if m := p.ownerOf(i); m != nil {
-			p.boot(m)
+// settleInfra latches provisioned, publishes the endpoint and lets the
+// instances behind the object boot.
+func (p *play) settleInfra(i *Infra, op Op, in contract.Inputs) {
+	if m := p.ownerOf(i); m != nil && op == OpApply {
+		p.boot(m)
+	}
+	if rendered, ok := in.(*contract.ClusterInputs); ok {
+		if e := contract.EndpointToPublish(p.endpointSource, p.infraEndpoint, rendered.ControlPlaneEndpoint, i.Cluster.ControlPlaneEndpoint); e != nil {
+			p.infraEndpoint, p.endpointSource = e, contract.EndpointSourceModule
 		}
 	}
-	if i.Role == contract.RoleCluster && p.infraEndpoint == nil && !p.endpointByUser && i.Cluster.ControlPlaneEndpoint.Valid() {
-		p.infraEndpoint = i.Cluster.ControlPlaneEndpoint
-	}
-	if !i.Provisioned && provisioned(i) {
+	if !i.Provisioned && i.Outputs.Provisioned(i.AppliedHash != "", i.Violations) {
 		i.Provisioned = true
 		delete(p.blocks, i)
 		p.tell("captf", i.Ref(), "is provisioned")
 	}
-	if i.Role == contract.RoleMachinePool && i.Provisioned {
+	if i.Pool != nil && i.Provisioned {
 		p.bootPool(i.Pool.ProviderIDList)
 	}
-}
-
-// provisioned is the rule of contract.md 9.4, 10.3 and 11.4.
-func provisioned(i *Infra) bool {
-	if i.AppliedHash == "" || len(i.Violations.Blocking()) > 0 || i.Health() == contract.HealthPending {
-		return false
+	if op == OpApply && contract.CadenceOf(i.Role).RefreshesAfterApply(i.HealthOf(), i.Violations) {
+		p.start(i, OpRefresh, in)
 	}
-	pending := i.Violations.With(contract.ReasonPending)
-	return len(pending) == 0
 }
 
 // ownerOf returns the machine that owns the object.

@@ -154,7 +154,9 @@ type Infra struct {
 	AppliedHash string
 	// Provisioned is status.initialization.provisioned; latched.
 	Provisioned bool
-	// Cluster, Machine and Pool are the decoded outputs of the newest run, one of them by role.
+	// Outputs are the decoded outputs of the newest run; nil before the first.
+	// Cluster, Machine or Pool is the same by its type.
+	Outputs contract.Outputs
 	Cluster *contract.ClusterOutputs
 	Machine *contract.MachineOutputs
 	Pool    *contract.PoolOutputs
@@ -177,17 +179,18 @@ type Infra struct {
 // Ref returns the object's kind and name as the story writes it.
 func (i *Infra) Ref() string { return i.Role.Kind() + "/" + i.Name }
 
-// Health returns the state that the newest outputs report; "" before the first.
-func (i *Infra) Health() contract.HealthState {
+// HealthOf returns the health that the newest outputs report; the zero value
+// before the first.
+func (i *Infra) HealthOf() contract.Health {
 	switch {
 	case i.Cluster != nil:
-		return i.Cluster.Health.State
+		return i.Cluster.Health
 	case i.Machine != nil:
-		return i.Machine.Health.State
+		return i.Machine.Health
 	case i.Pool != nil:
-		return i.Pool.Health.State
+		return i.Pool.Health
 	}
-	return ""
+	return contract.Health{}
 }
 
 // MachinesWhere returns the machines for which keep is true, oldest first.
