@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/captf-toolkit/captf/contract"
 )
 
@@ -56,7 +58,8 @@ func (d definition) DecodeMachine(values contract.Values, in *contract.MachineIn
 // checkFailureDomain compares the failure domain that was asked for with the
 // one the machine is in (contract.md 10.2, CP-045).
 func checkFailureDomain(want, got *string) contract.Violations {
-	if want == nil || got != nil && *got == *want {
+	// The runtimes normalise text to NFC, so what comes back may differ in bytes.
+	if want == nil || got != nil && norm.NFC.String(*got) == norm.NFC.String(*want) {
 		return nil
 	}
 	is := "is null"
