@@ -15,7 +15,10 @@ const moduleAddress = "module.role"
 
 // relative strips the generated root's module call from an address.
 func relative(address string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(address, moduleAddress), ".")
+	if address == moduleAddress {
+		return ""
+	}
+	return strings.TrimPrefix(address, moduleAddress+".")
 }
 
 // failure tells a module that failed, which is a result, from a runtime that

@@ -47,7 +47,9 @@ func common(name string) contract.CommonInputs {
 	}
 }
 
-func clusterInputs() *contract.ClusterInputs { return &contract.ClusterInputs{CommonInputs: common("demo")} }
+func clusterInputs() *contract.ClusterInputs {
+	return &contract.ClusterInputs{CommonInputs: common("demo")}
+}
 
 func machineInputs(name string, exports json.RawMessage, controlPlane bool) *contract.MachineInputs {
 	version := "v1.34.2"

@@ -133,11 +133,34 @@ func openMember(role contract.Role, dir string) (*member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the %s module: %w", role, err)
 	}
+	if err := resolved(dir, tree); err != nil {
+		return nil, fmt.Errorf("opening the %s module: %w", role, err)
+	}
 	declared, err := readMembership(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the %s module: %w", role, err)
 	}
 	return &member{role: role, dir: dir, real: real, tree: tree, declared: declared}, nil
+}
+
+// resolved checks that every local call leads to a module. The runtimes would
+// say so too, but not where the call is.
+func resolved(dir string, tree *module.Tree) error {
+	var errs []error
+	for _, e := range tree.Escapes {
+		at := fmt.Sprintf("%s:%d", filepath.Join(dir, filepath.FromSlash(e.Range.Filename)), e.Range.Start.Line)
+		switch e.Kind {
+		case module.EscapeUnresolved:
+			errs = append(errs, fmt.Errorf("%s: module %q: %s holds no module", at, e.Call, e.Source))
+		case module.EscapeCycle:
+			errs = append(errs, fmt.Errorf("%s: module %q: %s leads back to a module that it is called from: %s", at, e.Call, e.Source, e.Target))
+		case module.EscapeBarePath:
+			errs = append(errs, fmt.Errorf("%s: module %q: the runtimes do not take %q for a path; start it with ./ or ../", at, e.Call, e.Source))
+		case module.EscapeOutside, module.EscapeFile:
+			// The runtime can follow it here, though not in an image.
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Roles returns the roles that the set has, in contract order.

@@ -1,0 +1,5 @@
+variable "images" {}
+
+output "x" {
+  value = var.images.node
+}
