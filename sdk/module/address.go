@@ -59,7 +59,7 @@ func checkProviderSource(s string) string {
 			return fmt.Sprintf("%q is not an address, for the part %q %s; write HOSTNAME/NAMESPACE/TYPE", s, p, msg)
 		}
 	}
-	if strings.HasPrefix(parts[len(parts)-1], "terraform-provider-") {
+	if len(parts) > 1 && strings.HasPrefix(strings.ToLower(parts[len(parts)-1]), "terraform-") {
 		return fmt.Sprintf("%q names a repository, not a provider; leave terraform-provider- out", s)
 	}
 	return ""

@@ -1,0 +1,9 @@
+module "self" {
+  source = "."
+}
+module "up" {
+  source = ".."
+}
+module "missing_dot" {
+  source = "modules/net"
+}

@@ -1,0 +1,6 @@
+module "a" {
+  source = "../a"
+}
+module "root" {
+  source = "../"
+}

@@ -1,0 +1,6 @@
+module "up" {
+  source = "../elsewhere"
+}
+module "far" {
+  source = "./modules/../../elsewhere"
+}

@@ -1,0 +1,3 @@
+action "x_y" "z" {
+  config {}
+}

@@ -1,0 +1,4 @@
+variable "x" {
+  default = "x"
+  const   = true
+}

@@ -1,0 +1,8 @@
+variable "x" {
+  default    = 1
+  deprecated = "Use y."
+}
+output "x" {
+  value      = 1
+  deprecated = "Use y."
+}

@@ -1,0 +1,8 @@
+variable "x" {
+  ephemeral = true
+  default   = ""
+}
+output "x" {
+  value     = var.x
+  ephemeral = true
+}

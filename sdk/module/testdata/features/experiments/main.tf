@@ -1,0 +1,3 @@
+terraform {
+  experiments = [provider_sensitive_attrs]
+}

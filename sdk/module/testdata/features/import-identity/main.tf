@@ -1,0 +1,5 @@
+resource "terraform_data" "r" {}
+import {
+  to       = terraform_data.r
+  identity = { id = "x" }
+}

@@ -1,0 +1,4 @@
+output "x" {
+  type  = number
+  value = 1
+}

@@ -1,0 +1,4 @@
+provider "terraform" {
+  alias    = "by_region"
+  for_each = toset(["a"])
+}

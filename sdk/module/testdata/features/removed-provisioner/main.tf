@@ -1,0 +1,10 @@
+removed {
+  from = terraform_data.gone
+  lifecycle {
+    destroy = true
+  }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "true"
+  }
+}

@@ -1,0 +1,6 @@
+removed {
+  from = terraform_data.gone
+  lifecycle {
+    destroy = false
+  }
+}

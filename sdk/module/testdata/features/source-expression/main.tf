@@ -1,0 +1,6 @@
+locals {
+  dir = "m"
+}
+module "m" {
+  source = "./${local.dir}"
+}

@@ -1,0 +1,7 @@
+variable "x" {
+  sensitive = "maybe"
+}
+output "y" {
+  value     = 1
+  sensitive = null
+}

@@ -1,0 +1,6 @@
+variable "x" {
+  validation {
+    condition     = true
+    error_message = "Never."
+  }
+}

@@ -1,0 +1,4 @@
+resource "terraform_data" "r" {
+  count    = 1
+  for_each = {}
+}

@@ -1,0 +1,8 @@
+variable "x" {
+  type    = number
+  default = "many"
+}
+variable "y" {
+  type    = object({ a = string })
+  default = {}
+}

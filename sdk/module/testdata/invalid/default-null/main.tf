@@ -1,0 +1,4 @@
+variable "x" {
+  nullable = false
+  default  = null
+}

@@ -1,0 +1,6 @@
+variable "x" {
+  default = var.y
+}
+variable "y" {
+  default = upper("x")
+}

@@ -1,0 +1,4 @@
+resource "terraform_data" "r" {}
+import {
+  to = terraform_data.r
+}

@@ -1,0 +1,5 @@
+locals {
+  nested {
+    a = 1
+  }
+}

@@ -1,0 +1,5 @@
+required_providers {
+  terraform = {
+    source = "terraform.io/builtin/terraform"
+  }
+}

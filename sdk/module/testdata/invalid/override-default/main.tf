@@ -1,0 +1,8 @@
+variable "x" {
+  type    = string
+  default = "text"
+}
+variable "n" {
+  type    = string
+  default = null
+}

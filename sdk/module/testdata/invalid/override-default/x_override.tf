@@ -1,0 +1,6 @@
+variable "x" {
+  type = number
+}
+variable "n" {
+  nullable = false
+}

@@ -1,0 +1,4 @@
+output "y" {
+  value = 1
+}
+resource "terraform_data" "r" {}

@@ -1,0 +1,3 @@
+output "y" {
+  depends_on = [terraform_data.r]
+}

@@ -1,0 +1,6 @@
+variable "x" {
+  validation {
+    condition     = var.x != ""
+    error_message = "Empty."
+  }
+}

@@ -1,0 +1,3 @@
+output "kept" {
+  value = 1
+}

@@ -1,0 +1,6 @@
+resource "terraform_data" "a" {
+  provider = terraform["x"]
+}
+resource "terraform_data" "b" {
+  provider = Terraform
+}

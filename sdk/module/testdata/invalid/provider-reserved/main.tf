@@ -1,0 +1,3 @@
+provider "terraform" {
+  count = 2
+}

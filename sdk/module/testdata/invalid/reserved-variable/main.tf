@@ -1,0 +1,3 @@
+variable "source" {}
+variable "count" {}
+variable "lifecycle" {}

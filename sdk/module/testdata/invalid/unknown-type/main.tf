@@ -1,0 +1,9 @@
+variable "x" {
+  type = strin
+}
+variable "y" {
+  type = list(string, number)
+}
+variable "z" {
+  type = set
+}

@@ -1,0 +1,5 @@
+variable "x" {
+  validation {
+    condition = var.x != ""
+  }
+}

@@ -1,0 +1,7 @@
+variable "x" {}
+variable "y" {
+  validation {
+    condition     = var.x != ""
+    error_message = "Empty."
+  }
+}

@@ -1,0 +1,8 @@
+terraform {
+  backend "local" {
+    path = "x.tfstate"
+  }
+}
+output "x" {
+  value = 1
+}

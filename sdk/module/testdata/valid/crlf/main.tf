@@ -1,0 +1,9 @@
+﻿variable "x" {
+  type = string
+}
+output "x" {
+  value = <<-EOT
+    one ${var.x}
+    two
+  EOT
+}

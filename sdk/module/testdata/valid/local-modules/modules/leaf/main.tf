@@ -1,0 +1,7 @@
+variable "name" {
+  type     = string
+  nullable = true
+}
+output "name" {
+  value = var.name
+}

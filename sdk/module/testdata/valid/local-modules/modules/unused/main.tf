@@ -1,0 +1,1 @@
+This directory is not called, so nobody reads it: {{{

@@ -1,0 +1,9 @@
+variable "size" {
+  type    = bool
+  default = true
+}
+variable "secret" {
+  sensitive = true
+  default   = "x"
+  nullable  = false
+}

@@ -1,0 +1,1 @@
+this file would not parse

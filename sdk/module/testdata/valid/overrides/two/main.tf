@@ -1,0 +1,5 @@
+variable "x" {}
+variable "y" {}
+output "z" {
+  value = "${var.x}${var.y}"
+}

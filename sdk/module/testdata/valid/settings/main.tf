@@ -1,0 +1,4 @@
+provider "terraform" {}
+output "x" {
+  value = 1
+}

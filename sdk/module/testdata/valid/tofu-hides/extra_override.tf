@@ -1,0 +1,3 @@
+variable "x" {
+  description = "Both read this override."
+}

@@ -1,0 +1,6 @@
+variable "x" {
+  type = string
+}
+output "from" {
+  value = "terraform"
+}

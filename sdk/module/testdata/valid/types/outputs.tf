@@ -1,0 +1,7 @@
+output "any" {
+  value       = var.any
+  description = "Whatever came in."
+}
+output "null" {
+  value = null
+}
