@@ -36,8 +36,10 @@ type RunError struct {
 	Diagnostics []Diagnostic
 	// Output is the end of what the runtime printed, if it gave no diagnostics.
 	Output string
-	// RescuedState is the path of a state that could not be stored where it belongs.
+	// RescuedState is the path of a state that could not be stored where it belongs. LostState
+	// tells that there was no place for it either: it is in Result.EmergencyState only.
 	RescuedState string
+	LostState    bool
 	// Log is the path of the raw log, "" if there is none.
 	Log string
 	// Err is the cause, if it is none of the above.
@@ -82,6 +84,9 @@ func (e *RunError) Error() string {
 	}
 	if e.RescuedState != "" {
 		fmt.Fprintf(&b, " (the state could not be stored and was saved to %s)", e.RescuedState)
+	}
+	if e.LostState {
+		b.WriteString(" (the state could be stored nowhere: what was created is not recorded)")
 	}
 	if e.Log != "" && (len(e.Diagnostics) == 0 || e.Killed) {
 		fmt.Fprintf(&b, " (log: %s)", e.Log)

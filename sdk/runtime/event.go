@@ -95,11 +95,28 @@ type Event struct {
 	Drift      *Change
 	Summary    *Summary
 	Diagnostic *Diagnostic
-	// Outputs maps names to the planned action; values are not decoded.
+	// Outputs are the planned actions on root outputs; values are not decoded.
 	Outputs map[string]Action
 
 	// state is what a runtime prints when it cannot store the state anywhere.
 	state []byte
+}
+
+// finish redacts everything that comes from the module or its providers.
+func (e *Event) finish(dir string, r *redactor) {
+	e.Message = r.text(e.Message)
+	if e.Diagnostic != nil {
+		d := e.Diagnostic.finish(dir, r)
+		e.Diagnostic = &d
+	}
+	if e.Resource != nil {
+		e.Resource.Address, e.Resource.ID = r.text(e.Resource.Address), r.text(e.Resource.ID)
+	}
+	for _, c := range []*Change{e.Planned, e.Drift} {
+		if c != nil {
+			c.Address, c.Previous = r.text(c.Address), r.text(c.Previous)
+		}
+	}
 }
 
 type wireEvent struct {
@@ -208,11 +225,17 @@ func DecodeEvent(text []byte) (Event, bool) {
 		var outs map[string]struct {
 			Action string `json:"action"`
 		}
-		if json.Unmarshal(w.Outputs, &outs) == nil {
-			e.Outputs = make(map[string]Action, len(outs))
-			for name, o := range outs {
-				e.Outputs[name] = action(o.Action)
+		if json.Unmarshal(w.Outputs, &outs) != nil {
+			break
+		}
+		for name, o := range outs {
+			if o.Action == "" {
+				continue // after an apply: values, which are read from the state
 			}
+			if e.Outputs == nil {
+				e.Outputs = make(map[string]Action, len(outs))
+			}
+			e.Outputs[name] = action(o.Action)
 		}
 	case present(w.State):
 		e.state = bytes.Clone(w.State)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	goruntime "runtime"
 	"syscall"
 	"time"
 )
@@ -67,32 +66,27 @@ func execute(ctx context.Context, c command) (ending, error) {
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdout, cmd.Stderr = outW, errW
-	// The child holds the reading ends too, so that our death does not break its pipes:
-	// it would die of its next line and lose the state of all it made so far.
+	// The child holds the reading ends too, so that our death does not break its pipes: it
+	// would die of its next line and lose the state of all it made so far. Having Linux
+	// signal our death to it (Pdeathsig) is no way: the signal comes once for each of our
+	// threads that dies, and a second interrupt makes it drop what it is creating.
 	cmd.ExtraFiles = []*os.File{outR, errR}
-	cmd.SysProcAttr = processAttributes()
+	// A group of its own: the terminal's interrupt reaches us only, and all of it can be killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	roomy(outR)
+	roomy(errR)
 
-	started := make(chan error, 1)
-	ended := make(chan error, 1)
-	go func() {
-		// Where the death of the parent is signalled, it is that of this thread.
-		goruntime.LockOSThread()
-		defer goruntime.UnlockOSThread()
-		err := cmd.Start()
-		// Passing a file on made it blocking, for us as well.
-		pollable(outR)
-		pollable(errR)
-		started <- err
-		if err == nil {
-			ended <- cmd.Wait()
-		}
-	}()
-	err = <-started
+	err = cmd.Start()
 	_ = outW.Close()
 	_ = errW.Close()
 	if err != nil {
 		return ending{}, err
 	}
+	// Passing a file on made it blocking, for us as well.
+	pollable(outR)
+	pollable(errR)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 
 	read := make(chan error, 2)
 	go func() {

@@ -1,9 +1,15 @@
 package runtime
 
-import "syscall"
+import (
+	"os"
 
-// processAttributes puts the runtime in a process group of its own, and has it
-// interrupted, as gently as by ourselves, if we die without a chance to do so.
-func processAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
+	"golang.org/x/sys/unix"
+)
+
+// roomy makes a pipe as large as anybody may, so that a runtime whose caller died can
+// go on for hours before it fills it.
+func roomy(f *os.File) {
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
+	}
 }

@@ -105,7 +105,7 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 		return res, doc.Bytes(), nil
 	}
 	fail.ExitCode, fail.Signal, fail.Log = end.exitCode, end.signal, res.Log
-	fail.RescuedState = res.RescuedState
+	fail.RescuedState, fail.LostState = res.RescuedState, len(res.EmergencyState) > 0
 	fail.Killed, fail.Timeout = end.killed, end.timedOut
 	fail.Interrupted = end.interrupted && !end.timedOut
 	if fail.Timeout {
@@ -212,14 +212,7 @@ func (r *recorder) stream(l line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.log.write(r.w.redact.line(l).text)
-	e.Message = r.w.redact.text(e.Message)
-	if e.Diagnostic != nil {
-		d := e.Diagnostic.finish(r.w.dir, r.w.redact)
-		e.Diagnostic = &d
-	}
-	if e.Resource != nil {
-		e.Resource.Address, e.Resource.ID = r.w.redact.text(e.Resource.Address), r.w.redact.text(e.Resource.ID)
-	}
+	e.finish(r.w.dir, r.w.redact)
 	r.res.take(e)
 	if r.w.o.Events != nil {
 		r.w.o.Events(r.step, e)

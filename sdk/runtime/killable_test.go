@@ -1,3 +1,0 @@
-package runtime_test
-
-func killableHarness(dir string) int { return 0 }
