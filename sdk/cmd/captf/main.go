@@ -12,10 +12,6 @@ import (
 	"syscall"
 )
 
-// version is set by the build: -ldflags "-X main.version=v1.2.3". Without it the
-// version recorded by the Go toolchain is used.
-var version string
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

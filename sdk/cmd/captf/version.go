@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
@@ -8,6 +9,10 @@ import (
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/spf13/cobra"
 )
+
+// Stamped by a release build: -ldflags "-X main.version=v1.2.3". Without it the
+// version recorded by the Go toolchain is used.
+var version, commit, date string
 
 // versionInfo is the result of captf version.
 type versionInfo struct {
@@ -18,27 +23,22 @@ type versionInfo struct {
 	Contract []string `json:"contract"`
 }
 
-// currentVersion reads what the build recorded; what it did not is "unknown".
+// currentVersion returns what a release build stamped, else what the Go toolchain
+// recorded.
 func currentVersion() versionInfo {
-	v := versionInfo{Version: version, Commit: "unknown", Date: "unknown", Contract: versions.Names()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	if v.Version == "" {
-		v.Version = info.Main.Version
-	}
-	if v.Version == "" {
-		v.Version = "unknown"
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.time":
-			v.Date = s.Value
+	v := versionInfo{Version: version, Commit: commit, Date: date, Contract: versions.Names()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.Version = cmp.Or(v.Version, info.Main.Version)
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = cmp.Or(v.Commit, s.Value)
+			case "vcs.time":
+				v.Date = cmp.Or(v.Date, s.Value)
+			}
 		}
 	}
+	v.Version = cmp.Or(v.Version, "(devel)")
 	return v
 }
 
