@@ -85,9 +85,7 @@ func (a *Analyzer) objectCons(s *Scope, e *hclsyntax.ObjectConsExpr, depth int) 
 		out.Attributes[key] = v
 	}
 	if out.Open { // a computed key may be the same as one that is known
-		for name, v := range out.Attributes {
-			out.Attributes[name] = union(v.Range, v, unknown(v.Range))
-		}
+		out.open()
 	}
 	return out
 }

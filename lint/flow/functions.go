@@ -142,7 +142,7 @@ func lookup(r hcl.Range, args []Value) Value {
 
 // merge joins objects; what one of them does not tell leaves the result open.
 func merge(r hcl.Range, args []Value) Value {
-	out := object(map[string]Value{}, r)
+	out := object(make(map[string]Value, len(args)), r)
 	for _, v := range args {
 		switch v.Kind {
 		case Null:
@@ -164,7 +164,7 @@ func merge(r hcl.Range, args []Value) Value {
 func (v *Value) open() {
 	v.Open = true
 	for name, attr := range v.Attributes {
-		v.Attributes[name] = union(attr.Range, attr, unknown(attr.Range))
+		v.Attributes[name] = unknown(attr.Range)
 	}
 }
 

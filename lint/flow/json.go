@@ -46,10 +46,8 @@ func (a *Analyzer) jsonObject(s *Scope, pairs []hcl.KeyValuePair, r hcl.Range, d
 		}
 		out.Attributes[key.Known.AsString()] = v
 	}
-	if out.Open {
-		for name, v := range out.Attributes {
-			out.Attributes[name] = union(v.Range, v, unknown(v.Range))
-		}
+	if out.Open { // a computed key may be the same as one that is known
+		out.open()
 	}
 	return out
 }

@@ -206,13 +206,21 @@ func tokens(c *lint.Context, r hcl.Range) string {
 	}
 	list, _ := hclsyntax.LexConfig(text, r.Filename, hcl.InitialPos)
 	var b strings.Builder
+	open := 0
 	for _, t := range list {
 		switch t.Type {
 		case hclsyntax.TokenComment, hclsyntax.TokenNewline, hclsyntax.TokenEOF:
 			continue
+		case hclsyntax.TokenOBrace:
+			open++
+		case hclsyntax.TokenCBrace:
+			open--
 		}
 		b.Write(t.Bytes)
 		b.WriteByte(' ')
+	}
+	if open > 0 { // hcl leaves the closing brace out of the range of a block on one line
+		b.WriteString("} ")
 	}
 	return b.String()
 }

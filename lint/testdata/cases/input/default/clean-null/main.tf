@@ -1,0 +1,13 @@
+variable "failure_domain" {
+  type    = string
+  default = null
+}
+
+variable "captf_cluster_outputs" {
+  type    = any
+  default = null
+}
+
+variable "kubernetes_version" {
+  type = string
+}

@@ -1,0 +1,5 @@
+variable "failure_domain" {
+  type     = string
+  nullable = false
+  default  = ""
+}

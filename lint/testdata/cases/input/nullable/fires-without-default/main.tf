@@ -1,0 +1,4 @@
+variable "failure_domain" {
+  type     = string
+  nullable = false
+}

@@ -1,0 +1,4 @@
+variable "machine_name" {
+  type    = string
+  default = ""
+}

@@ -1,0 +1,4 @@
+variable "captf_cluster_outputs" {
+  type = any
+  default = null
+}

@@ -1,0 +1,4 @@
+variable "captf_machine" {
+  type = string
+  default = ""
+}

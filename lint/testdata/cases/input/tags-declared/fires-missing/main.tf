@@ -1,0 +1,3 @@
+variable "captf_contract" {
+  type = string
+}

@@ -1,0 +1,4 @@
+variable "captf_tags" {
+  type = map(string)
+}
+

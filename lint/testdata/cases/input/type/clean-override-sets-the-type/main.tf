@@ -1,0 +1,3 @@
+variable "control_plane" {
+  type = number
+}

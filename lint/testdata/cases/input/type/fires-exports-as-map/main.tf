@@ -1,0 +1,3 @@
+variable "captf_cluster_outputs" {
+  type = map(string)
+}

@@ -1,0 +1,3 @@
+variable "node_labels" {
+  type = object({ role = string })
+}

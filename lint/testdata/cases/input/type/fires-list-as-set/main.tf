@@ -1,0 +1,3 @@
+variable "failure_domains" {
+  type = set(string)
+}

@@ -1,0 +1,4 @@
+variable "autoscaling" {
+  type = map(any)
+}
+

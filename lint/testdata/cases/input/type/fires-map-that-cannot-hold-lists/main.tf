@@ -1,0 +1,3 @@
+variable "cluster_network" {
+  type = map(string)
+}

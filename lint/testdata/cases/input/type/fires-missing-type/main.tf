@@ -1,0 +1,3 @@
+variable "machine_name" {
+  description = "Name of the machine."
+}

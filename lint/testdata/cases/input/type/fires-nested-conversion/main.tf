@@ -1,0 +1,3 @@
+variable "control_plane_endpoint" {
+  type = object({ host = string, port = string })
+}

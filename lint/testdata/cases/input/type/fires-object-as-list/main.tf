@@ -1,0 +1,3 @@
+variable "captf_cluster" {
+  type = list(string)
+}

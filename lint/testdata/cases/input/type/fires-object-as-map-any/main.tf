@@ -1,0 +1,3 @@
+variable "captf_object" {
+  type = map(any)
+}

@@ -1,0 +1,3 @@
+variable "captf_cluster" {
+  type = object({ name = string, namespace = string, uid = string })
+}

@@ -1,0 +1,4 @@
+# The position is that of the override.
+variable "control_plane" {
+  type = number
+}

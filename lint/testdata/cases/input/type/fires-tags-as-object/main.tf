@@ -1,0 +1,3 @@
+variable "captf_tags" {
+  type = object({ owner = string })
+}

@@ -1,0 +1,3 @@
+variable "captf_tags" {
+  type = map(number)
+}

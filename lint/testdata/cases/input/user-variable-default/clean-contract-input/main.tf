@@ -1,0 +1,7 @@
+variable "machine_name" {
+  type = string
+}
+
+variable "captf_whatever" {
+  type = string
+}

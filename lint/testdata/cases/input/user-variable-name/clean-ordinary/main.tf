@@ -1,0 +1,4 @@
+variable "disk-size_2" {
+  type    = number
+  default = 1
+}

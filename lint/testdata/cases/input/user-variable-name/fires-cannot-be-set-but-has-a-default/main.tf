@@ -1,0 +1,4 @@
+variable "größe" {
+  type    = string
+  default = "klein"
+}

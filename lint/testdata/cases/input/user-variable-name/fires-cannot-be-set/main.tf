@@ -1,0 +1,3 @@
+variable "größe" {
+  type = string
+}

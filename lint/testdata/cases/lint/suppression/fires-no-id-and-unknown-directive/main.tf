@@ -1,0 +1,6 @@
+# tfcapi-lint:ignore
+# tfcapi-lint:disable input/type because
+variable "region" {
+  type    = string
+  default = ""
+}

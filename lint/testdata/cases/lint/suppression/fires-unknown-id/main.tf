@@ -1,0 +1,4 @@
+# tfcapi-lint:ignore input/user-default,input/user-variable-default every object chooses
+variable "region" {
+  type = string
+}

@@ -1,0 +1,5 @@
+# tfcapi-lint:ignore input/user-variable-default every object chooses
+variable "region" {
+  type    = string
+  default = ""
+}

@@ -1,0 +1,9 @@
+output "provider_id" {
+  value = "x"
+}
+
+variable "token" {
+  type      = string
+  default   = null
+  ephemeral = true
+}

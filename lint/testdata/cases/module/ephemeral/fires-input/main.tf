@@ -1,0 +1,5 @@
+variable "bootstrap_data" {
+  type      = string
+  sensitive = true
+  ephemeral = true
+}

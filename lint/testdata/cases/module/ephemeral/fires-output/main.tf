@@ -1,0 +1,4 @@
+output "provider_id" {
+  value     = "x"
+  ephemeral = true
+}

@@ -1,0 +1,3 @@
+provider "aws" {
+  secret_key = "abc"
+}

@@ -1,0 +1,4 @@
+provider "aws" {
+  region     = "eu-central-1"
+  ACCESS_KEY = "AKIAEXAMPLE"
+}

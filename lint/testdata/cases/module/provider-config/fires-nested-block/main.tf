@@ -1,0 +1,7 @@
+provider "example" {
+  auth {
+    basic {
+      password = ("hunter2")
+    }
+  }
+}

@@ -1,0 +1,8 @@
+check "x" {
+  assert {
+    condition     = terraform_data.x.id != ""
+    error_message = "never"
+  }
+}
+
+resource "terraform_data" "x" {}

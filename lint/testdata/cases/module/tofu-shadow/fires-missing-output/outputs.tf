@@ -1,0 +1,7 @@
+output "provider_id" {
+  value = "x"
+}
+
+output "extra" {
+  value = 1
+}

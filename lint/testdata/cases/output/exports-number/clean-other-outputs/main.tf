@@ -1,0 +1,3 @@
+output "ratio" {
+  value = 0.5
+}

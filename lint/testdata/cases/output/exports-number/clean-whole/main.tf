@@ -1,0 +1,3 @@
+output "exports" {
+  value = { size = 100, ratio = "0.5" }
+}

@@ -1,0 +1,3 @@
+output "exports" {
+  value = { ratio = 0.5 }
+}

@@ -1,0 +1,3 @@
+output "exports" {
+  value = { sizes = [1, { weight = 2.25 }] }
+}

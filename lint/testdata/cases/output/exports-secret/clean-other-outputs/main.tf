@@ -1,0 +1,3 @@
+output "password" {
+  value = random_password.this.result
+}

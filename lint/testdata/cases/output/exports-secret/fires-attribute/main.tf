@@ -1,0 +1,3 @@
+output "exports" {
+  value = { admin = tls_private_key.admin.private_key }
+}

@@ -1,0 +1,3 @@
+output "exports" {
+  value = { token = aws_instance.bastion.id }
+}

@@ -1,0 +1,7 @@
+output "control_plane_endpoint" {
+  value = { host = "api.example.com", port = 6443 }
+}
+
+output "failure_domains" {
+  value = [{ name = "a" }, { name = "b" }]
+}

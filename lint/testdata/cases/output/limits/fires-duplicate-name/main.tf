@@ -1,0 +1,7 @@
+output "failure_domains" {
+  value = [
+    { name = "a" },
+    { name = "b" },
+    { name = "a" },
+  ]
+}

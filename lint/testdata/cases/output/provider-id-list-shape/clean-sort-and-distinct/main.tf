@@ -1,0 +1,7 @@
+output "provider_id_list" {
+  value = distinct(sort(compact(local.ids)))
+}
+
+locals {
+  ids = ["a"]
+}

@@ -1,0 +1,7 @@
+output "provider_id_list" {
+  value = sort(distinct(local.ids))
+}
+
+locals {
+  ids = ["a"]
+}

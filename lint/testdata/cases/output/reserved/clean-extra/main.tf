@@ -1,0 +1,3 @@
+output "extra" {
+  value = 1
+}

@@ -1,0 +1,3 @@
+output "captf_id" {
+  value = 1
+}

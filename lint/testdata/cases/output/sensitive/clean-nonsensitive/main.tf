@@ -1,0 +1,8 @@
+output "digest" {
+  value = nonsensitive(sha256(var.bootstrap_data))
+}
+
+variable "bootstrap_data" {
+  type      = string
+  sensitive = true
+}

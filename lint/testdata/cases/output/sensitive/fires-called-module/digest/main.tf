@@ -1,0 +1,8 @@
+variable "text" {
+  type = string
+}
+
+output "sha" {
+  value     = sha256(var.text)
+  sensitive = true
+}

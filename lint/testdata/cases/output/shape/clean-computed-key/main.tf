@@ -1,0 +1,7 @@
+output "health" {
+  value = { (local.key) = "running", healthy = true }
+}
+
+locals {
+  key = aws_instance.node.key
+}

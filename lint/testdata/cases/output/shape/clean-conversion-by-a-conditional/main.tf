@@ -1,0 +1,7 @@
+output "provider_id" {
+  value = local.up ? "i-1" : 5
+}
+
+locals {
+  up = aws_instance.node.running
+}

@@ -1,0 +1,3 @@
+output "health" {
+  value = true ? { state = "running", healthy = true } : { state = "down" }
+}

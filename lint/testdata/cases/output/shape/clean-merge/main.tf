@@ -1,0 +1,3 @@
+output "health" {
+  value = merge({ healthy = true, state = "x" }, { state = "running" })
+}

@@ -1,0 +1,3 @@
+output "health" {
+  value = { state = "running", healthy = true, message = null, reasons = null, extra = 1 }
+}

@@ -1,0 +1,7 @@
+output "health" {
+  value = local.health
+}
+
+locals {
+  health = jsondecode(aws_instance.node.health)
+}

@@ -1,0 +1,8 @@
+output "health" {
+  value = module.node.health
+}
+
+module "node" {
+  source = "./node"
+  state  = "up"
+}

@@ -1,0 +1,10 @@
+variable "state" {
+  type = string
+}
+
+output "health" {
+  value = {
+    state   = var.state
+    healthy = true
+  }
+}

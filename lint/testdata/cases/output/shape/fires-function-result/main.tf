@@ -1,0 +1,7 @@
+output "replicas" {
+  value = tostring(length(local.ids))
+}
+
+locals {
+  ids = []
+}

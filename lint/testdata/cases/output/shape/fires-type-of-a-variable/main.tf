@@ -1,0 +1,8 @@
+output "provider_id" {
+  value = var.ids
+}
+
+variable "ids" {
+  type    = list(string)
+  default = []
+}

@@ -1,0 +1,7 @@
+output "health" {
+  value = {
+    state   = "running"
+    healthy = "yes"
+    reasons = "none"
+  }
+}

@@ -1,0 +1,12 @@
+variable "autoscaling" {
+  type = object({ enabled = bool, min = number, max = number })
+}
+
+resource "aws_autoscaling_group" "this" {
+  desired_capacity = 1
+  min_size         = var.autoscaling.min
+
+  lifecycle {
+    ignore_changes = [desired_capacity]
+  }
+}

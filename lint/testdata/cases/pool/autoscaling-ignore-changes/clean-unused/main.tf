@@ -1,0 +1,3 @@
+variable "autoscaling" {
+  type = object({ enabled = bool, min = number, max = number })
+}
