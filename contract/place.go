@@ -1,6 +1,10 @@
 package contract
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
 
 // place is where in a value a walk is. It is turned into a path only when
 // there is something to say, which is rare, so that walking a large value
@@ -66,4 +70,28 @@ func quote(s string) string {
 		s = string(runes[:longest]) + "…"
 	}
 	return strconv.Quote(s)
+}
+
+// comparePaths orders paths for people: numbers by their value, so that item 2
+// comes before item 10.
+func comparePaths(a, b string) int {
+	for a != "" && b != "" {
+		digitsA, digitsB := leadingDigits(a), leadingDigits(b)
+		if digitsA == "" || digitsB == "" {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		if digitsA != digitsB {
+			return cmp.Or(cmp.Compare(len(digitsA), len(digitsB)), cmp.Compare(digitsA, digitsB))
+		}
+		a, b = a[len(digitsA):], b[len(digitsB):]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func leadingDigits(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
 }

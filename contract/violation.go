@@ -63,7 +63,7 @@ func (vs Violations) Sort() {
 		if d := slices.Index(reasonOrder, a.Reason) - slices.Index(reasonOrder, b.Reason); d != 0 {
 			return d
 		}
-		if d := strings.Compare(a.Path, b.Path); d != 0 {
+		if d := comparePaths(a.Path, b.Path); d != 0 {
 			return d
 		}
 		return strings.Compare(a.Rule, b.Rule)

@@ -22,17 +22,17 @@ var files embed.FS
 // Page returns the reference page of a contract version as Markdown.
 func Page(d contract.Definition) ([]byte, error) {
 	page, err := template.New("page.md.tmpl").Funcs(template.FuncMap{
-		"cell":      cell,
-		"code":      code,
-		"yes":       yes,
-		"null":      nullMeaning,
-		"default":   declaredDefault,
-		"hashed":    hashed,
-		"places":    places,
-		"join":      joinCodes,
-		"wait":      waits,
-		"interval":  interval,
-		"size":      amount,
+		"cell":       cell,
+		"code":       code,
+		"yes":        yes,
+		"null":       nullMeaning,
+		"default":    declaredDefault,
+		"hashed":     hashed,
+		"places":     places,
+		"join":       joinCodes,
+		"wait":       waits,
+		"interval":   interval,
+		"size":       amount,
 		"afterApply": afterApply,
 	}).ParseFS(files, "page.md.tmpl")
 	if err != nil {
