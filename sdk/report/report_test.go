@@ -201,7 +201,7 @@ func generateSchema(t *testing.T) []byte {
 	}
 	r.CommentMap = comments
 	s := r.Reflect(&harness.Result{})
-	s.ID, s.Title = "https://captf.io/schemas/harness-report.json", "Report of captf harness run"
+	s.ID, s.Title = "urn:captf:harness:report", "Report of captf harness run"
 	stalled, ok := s.Properties.Get("stalled")
 	if !ok {
 		t.Fatal("the schema has no stalled")

@@ -364,7 +364,7 @@ func TestUnreadableState(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, err := r.Left()
-	if err == nil || len(left) != 1 || left[0].Object != "m" {
+	if err == nil || len(left) != 1 || left[0].Object != "TerraformMachine/m" {
 		t.Errorf("a state that cannot be read counts as nothing: %v %v", left, err)
 	}
 }

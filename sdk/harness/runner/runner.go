@@ -39,7 +39,8 @@ type Options struct {
 	StepTimeout time.Duration
 	// Grace is the time from an interrupt to a kill; 0 leaves the default of sdk/runtime.
 	Grace time.Duration
-	// Force, when closed, ends running grace periods: the processes are killed.
+	// Force, when closed, ends running grace periods: the processes are killed, and
+	// none is started any more.
 	Force <-chan struct{}
 	// CLIConfig is the path of the runtime's CLI configuration; "" means none.
 	CLIConfig string
@@ -239,6 +240,11 @@ func (r *Runner) process(ctx context.Context, run func() (*runtime.Result, error
 		return fmt.Errorf("waiting for other runs: %w", context.Cause(ctx))
 	}
 	defer func() { <-r.slots }()
+	select {
+	case <-r.o.Force:
+		return errors.New("not started, because everything is stopped at once")
+	default:
+	}
 	res, err := run()
 	if res != nil {
 		r.clock.add(res.Started, res.Duration)

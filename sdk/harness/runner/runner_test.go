@@ -191,13 +191,14 @@ func TestLife(t *testing.T) {
 		}
 		ok(r.Destroy(ctx, "demo-cp-1", machineInputs("demo-cp-1", out.Exports, true)))
 
-		var told []string
-		if err := r.DestroyAll(ctx, func(object string, run *harness.Run, err error) { told = append(told, object) }); err != nil {
-			t.Error(err)
+		if left[0].Object != "TerraformMachine/demo-cp-1" || left[4].Object != "TerraformCluster/demo" || left[4].Resources != 1 {
+			t.Errorf("left: %+v", left)
 		}
-		if len(told) != 4 || told[3] != "TerraformCluster/demo" {
-			t.Errorf("destroyed %v", told)
+		for _, name := range []string{"demo-cp-2", strings.Repeat("long-name-", 25)} {
+			ok(r.Destroy(ctx, name, machineInputs(name, out.Exports, true)))
 		}
+		ok(r.Destroy(ctx, "pool", poolInputs("pool", out.Exports)))
+		ok(r.Destroy(ctx, "TerraformCluster/demo", clusterInputs()))
 		if left, err := r.Left(); len(left) != 0 || err != nil {
 			t.Errorf("left: %+v, %v", left, err)
 		}
