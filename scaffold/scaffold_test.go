@@ -143,8 +143,9 @@ func TestAnyFlags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tree, again); diff != "" {
-			t.Fatalf("the same flags give other files (-first +second):\n%s", diff)
+		same := func(a, b File) bool { return a.Path == b.Path && bytes.Equal(a.Content, b.Content) }
+		if !slices.EqualFunc(tree.Files, again.Files, same) {
+			t.Fatal("the same flags give other files")
 		}
 		dir, err := os.MkdirTemp("", "scaffold-any-*")
 		if err != nil {
