@@ -178,17 +178,38 @@ func (d *decoder) checkName(b *hcl.Block, label int, what string) {
 // constant evaluates an argument that may not refer to anything and converts
 // it. It returns false when that is impossible, which was reported then.
 func (d *decoder) constant(a *hcl.Attribute, want cty.Type) (cty.Value, bool) {
-	val, diags := a.Expr.Value(nil)
-	d.diags = append(d.diags, diags...)
-	if diags.HasErrors() {
+	val, ok := d.value(a)
+	if !ok {
 		return cty.NilVal, false
 	}
 	val, err := convert.Convert(val, want)
 	if err != nil || val.IsNull() || !val.IsWhollyKnown() {
-		d.fail(a.Expr.Range(), "Unsuitable value", "%s must be a literal %s", a.Name, want.FriendlyName())
+		d.fail(a.Expr.Range(), "Unsuitable value", "%s must be %s", a.Name, literals[want])
 		return cty.NilVal, false
 	}
 	return val, true
+}
+
+var literals = map[cty.Type]string{cty.String: "a string", cty.Bool: "true or false"}
+
+// value evaluates an argument that may not refer to anything.
+func (d *decoder) value(a *hcl.Attribute) (cty.Value, bool) {
+	val, diags := a.Expr.Value(nil)
+	if !diags.HasErrors() {
+		return val, true
+	}
+	if refs := a.Expr.Variables(); len(refs) > 0 {
+		d.fail(refs[0].SourceRange(), "Not a literal", "%s cannot refer to other objects here; write a literal", a.Name)
+		return cty.NilVal, false
+	}
+	for _, p := range diags {
+		if p.Summary == "Function calls not allowed" {
+			d.fail(*p.Subject, "Not a literal", "%s cannot call functions here; write a literal", a.Name)
+			return cty.NilVal, false
+		}
+	}
+	d.diags = append(d.diags, diags...)
+	return cty.NilVal, false
 }
 
 // text returns the value of a string argument, "" if it is absent or invalid.

@@ -154,25 +154,34 @@ func (d *decoder) triggers(a *hcl.Attribute) []hcl.Expression {
 			e = parsed
 		}
 		out = append(out, e)
-		objects := 0
-		for _, tr := range e.Variables() {
-			switch tr.RootName() {
-			case "count", "each":
-			case "var", "local", "module", "path", "self", "terraform", "tofu", "output":
-				d.fail(e.Range(), "Invalid trigger", "replace_triggered_by takes resources, count.index and each.key only")
-			default:
-				objects++
-			}
-		}
-		if objects != 1 {
-			d.fail(e.Range(), "Invalid trigger", "each element of replace_triggered_by names exactly one resource or an argument of it")
-		}
+		d.checkTrigger(e)
 	}
 	return out
 }
 
+// checkTrigger applies the rule for elements of replace_triggered_by.
+func (d *decoder) checkTrigger(e hcl.Expression) {
+	objects := 0
+	for _, tr := range e.Variables() {
+		switch tr.RootName() {
+		case "count", "each":
+		case "var", "local", "module", "path", "self", "terraform", "tofu", "output":
+			d.fail(e.Range(), "Invalid trigger", "replace_triggered_by takes resources, count.index and each.key only; for another value name a terraform_data resource that holds it")
+			return
+		default:
+			objects++
+		}
+	}
+	if objects != 1 {
+		d.fail(e.Range(), "Invalid trigger", "each element of replace_triggered_by names exactly one resource or an argument of it")
+	}
+}
+
 // jsonExpression parses a string in JSON syntax that holds an expression.
 func (d *decoder) jsonExpression(e hcl.Expression) (hcl.Expression, bool) {
+	if d.deepExpression(e) {
+		return nil, false
+	}
 	val, diags := e.Value(nil)
 	d.diags = append(d.diags, diags...)
 	if diags.HasErrors() {

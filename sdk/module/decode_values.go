@@ -48,9 +48,8 @@ func (d *decoder) defaultValue(v *Variable) {
 	}
 	v.HasDefault = true
 	v.Default = cty.DynamicVal
-	val, diags := a.Expr.Value(nil)
-	d.diags = append(d.diags, diags...)
-	if diags.HasErrors() {
+	val, ok := d.value(a)
+	if !ok {
 		return
 	}
 	// In an override file the type may stand in the base, so that conversion
@@ -82,6 +81,9 @@ func (d *decoder) typeConstraint(a *hcl.Attribute) (cty.Type, *typeexpr.Defaults
 	if isQuoted(a.Expr) {
 		d.fail(a.Expr.Range(), "Quoted type",
 			"a type in quotes is the syntax of Terraform 0.11; remove the quotes, and write list(string) for \"list\" and map(string) for \"map\"")
+		return cty.DynamicPseudoType, nil
+	}
+	if d.deepExpression(a.Expr) {
 		return cty.DynamicPseudoType, nil
 	}
 	// Without an element type these mean "any".
@@ -130,8 +132,12 @@ func (d *decoder) checkValidation(name string, c *Condition) {
 	if c.Condition == nil {
 		return
 	}
+	refs := c.Condition.Variables()
+	if len(refs) == 0 {
+		return // was reported as constant
+	}
 	own, other := false, false
-	for _, tr := range c.Condition.Variables() {
+	for _, tr := range refs {
 		if refersTo(tr, "var", name) {
 			own = true
 		} else {

@@ -104,8 +104,7 @@ func parseFile(name string, src []byte) (*File, hcl.Diagnostics) {
 		return f, hcl.Diagnostics{problem(&rng, "Invalid character encoding", "the file is not in UTF-8; save it as UTF-8")}
 	}
 	if at, deep := tooDeep(src, f.JSON); deep {
-		rng := hcl.Range{Filename: name, Start: at, End: at}
-		return f, hcl.Diagnostics{problem(&rng, "Too deeply nested", "expressions and blocks may nest %d levels deep", maxNesting)}
+		return f, hcl.Diagnostics{nestingProblem(hcl.Range{Filename: name, Start: at, End: at})}
 	}
 	var parsed *hcl.File
 	var diags hcl.Diagnostics

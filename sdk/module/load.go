@@ -58,15 +58,30 @@ func Load(dir string, opts Options) (*Tree, error) {
 		return nil, dirError(dir, err)
 	}
 	defer root.Close()
-	l := newLoader(dir, &source{fsys: root.FS(), abs: filepath.ToSlash(abs), evalLinks: filepath.EvalSymlinks}, opts)
-	return l.load()
+	return load(dir, &source{fsys: root.FS(), abs: filepath.ToSlash(abs), evalLinks: filepath.EvalSymlinks}, opts)
 }
 
 // LoadFS is [Load] for the root of a file system, such as an unpacked image
 // layer. The name is the absolute path that the root has in its own world, by
 // which absolute symbolic links are understood; messages start with it.
 func LoadFS(fsys fs.FS, name string, opts Options) (*Tree, error) {
-	l := newLoader(name, &source{fsys: fsys, abs: path.Clean("/" + name)}, opts)
+	return load(name, &source{fsys: fsys, abs: path.Clean("/" + name)}, opts)
+}
+
+// catchPanics turns a panic, which can only be a mistake in this package or in
+// a parser, into an error that names the directory. Fuzzing turns it off.
+var catchPanics = true
+
+func load(dir string, src *source, opts Options) (tree *Tree, err error) {
+	l := &loader{opts: opts.withDefaults(), src: src, tree: &Tree{Root: dir}, dirs: map[string]*directory{}}
+	if catchPanics {
+		defer func() {
+			if r := recover(); r != nil {
+				tree, err = nil, &LoadError{Dir: dir, Files: l.tree.Files, Problems: hcl.Diagnostics{problem(nil, "Internal error",
+					"%v while reading %s; please report it together with the module", r, cmp.Or(l.reading, "the directory"))}}
+			}
+		}()
+	}
 	return l.load()
 }
 
@@ -100,6 +115,8 @@ type loader struct {
 	tree  *Tree
 	dirs  map[string]*directory
 	count int // files read
+	// reading is the file that was read last.
+	reading string
 
 	problems hcl.Diagnostics
 	cause    error
@@ -113,15 +130,6 @@ type directory struct {
 	// complete says whether the calls of a view were followed.
 	complete [2]bool
 	empty    [2]bool
-}
-
-func newLoader(dir string, src *source, opts Options) *loader {
-	return &loader{
-		opts: opts.withDefaults(),
-		src:  src,
-		tree: &Tree{Root: dir},
-		dirs: map[string]*directory{},
-	}
 }
 
 func (l *loader) load() (*Tree, error) {
@@ -228,6 +236,7 @@ func (l *loader) directory(name, resolved string) (*directory, error) {
 	l.dirs[name] = d
 	sets := fileSets(entries)
 	decls := map[string]*declarations{}
+	var viewDiags [2]hcl.Diagnostics
 	for _, r := range Runtimes() {
 		set := sets[r]
 		d.empty[r] = len(set.read) == 0
@@ -244,9 +253,13 @@ func (l *loader) directory(name, resolved string) (*directory, error) {
 				l.noteRuntime(path.Join(name, f), r)
 			}
 		}
-		m, diags := newView(r, name, files)
+		d.views[r], viewDiags[r] = newView(r, name, files)
+	}
+	if !d.empty[Terraform] && !d.empty[OpenTofu] {
+		noteOnly(viewDiags)
+	}
+	for _, diags := range viewDiags {
 		l.report(diags)
-		d.views[r] = m
 	}
 	for _, f := range sets[OpenTofu].hidden {
 		if decl := decls[f]; decl != nil {
@@ -254,6 +267,17 @@ func (l *loader) directory(name, resolved string) (*directory, error) {
 		}
 	}
 	return d, nil
+}
+
+// noteOnly says of problems in one view alone which runtime meets them.
+func noteOnly(diags [2]hcl.Diagnostics) {
+	for _, r := range Runtimes() {
+		for _, p := range diags[r] {
+			if !slices.ContainsFunc(diags[1-r], func(o *hcl.Diagnostic) bool { return sameProblem(o, p) }) {
+				p.Detail += "; it is " + r.String() + " that reads the files this way"
+			}
+		}
+	}
 }
 
 // noteRuntime adds a runtime to the escape of a file.
@@ -270,6 +294,7 @@ func (l *loader) noteRuntime(name string, r Runtime) {
 // reported then, or when it leads out of the root.
 func (l *loader) file(name, at string) *declarations {
 	where := hcl.Range{Filename: name}
+	l.reading = name
 	if l.count++; l.count > l.opts.MaxFiles {
 		if l.count == l.opts.MaxFiles+1 {
 			l.report(hcl.Diagnostics{problem(&where, "Too many files", "a module has at most %d files; check that this is a module's directory", l.opts.MaxFiles)})

@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // maxNesting is how deep expressions and blocks may nest, operators in a row
@@ -33,6 +35,9 @@ func roughNesting(src []byte) int {
 		case '(', '[', '{':
 			depth++
 			deepest = max(deepest, depth)
+			if c == '[' {
+				operators++ // a[b][c] nests to the left
+			}
 		case ')', ']', '}':
 			depth = max(depth-1, 0)
 		case '+', '-', '*', '/', '%', '!', '?', ':', '&', '|', '<', '>', '=':
@@ -49,6 +54,9 @@ type level struct {
 	lines bool
 }
 
+// directives tells how the directives of templates nest.
+var directives = map[string]int{"if": 1, "for": 1, "endif": -1, "endfor": -1}
+
 func deepTokens(tokens hclsyntax.Tokens) (hcl.Pos, bool) {
 	stack := []level{{lines: true}}
 	total := 0
@@ -57,15 +65,20 @@ func deepTokens(tokens hclsyntax.Tokens) (hcl.Pos, bool) {
 		total -= top.chain
 		top.chain = 0
 	}
-	for _, t := range tokens {
+	for i, t := range tokens {
 		top := &stack[len(stack)-1]
 		switch t.Type {
 		case hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOBrace, hclsyntax.TokenOQuote,
 			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			if t.Type == hclsyntax.TokenOBrack { // a[b][c] nests to the left
-				top.chain++
-				total++
+			n := 0
+			switch {
+			case t.Type == hclsyntax.TokenOBrack: // a[b][c] nests to the left
+				n = 1
+			case t.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens):
+				n = directives[string(tokens[i+1].Bytes)]
 			}
+			top.chain += n
+			total += n
 			stack = append(stack, level{lines: t.Type == hclsyntax.TokenOBrace})
 			total++
 		case hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCBrace, hclsyntax.TokenCQuote,
@@ -137,15 +150,34 @@ func deepString(literal []byte) bool {
 	if json.Unmarshal(literal, &text) != nil {
 		return false // the parser complains of it
 	}
-	// It depends on the argument whether the string is a template or an
-	// expression.
-	for _, lex := range []func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics){
-		hclsyntax.LexTemplate, hclsyntax.LexExpression,
-	} {
-		tokens, _ := lex([]byte(text), "", hcl.InitialPos)
-		if _, deep := deepTokens(tokens); deep {
-			return true
-		}
+	tokens, _ := hclsyntax.LexTemplate([]byte(text), "", hcl.InitialPos)
+	_, deep := deepTokens(tokens)
+	return deep
+}
+
+// deepExpression reports a string in JSON syntax that is to be parsed as an
+// expression, not as a template, and nests too deeply.
+func (d *decoder) deepExpression(e hcl.Expression) bool {
+	if !hcljson.IsJSONExpression(e) {
+		return false
 	}
-	return false
+	val, diags := e.Value(nil)
+	if diags.HasErrors() || val.Type() != cty.String || val.IsNull() || !val.IsKnown() {
+		return false
+	}
+	text := []byte(val.AsString())
+	if roughNesting(text) <= maxNesting {
+		return false
+	}
+	tokens, _ := hclsyntax.LexExpression(text, "", hcl.InitialPos)
+	if _, deep := deepTokens(tokens); !deep {
+		return false
+	}
+	rng := e.Range()
+	d.diags = append(d.diags, nestingProblem(hcl.Range{Filename: rng.Filename, Start: rng.Start, End: rng.Start}))
+	return true
+}
+
+func nestingProblem(at hcl.Range) *hcl.Diagnostic {
+	return problem(&at, "Too deeply nested", "expressions and blocks may nest %d levels deep; simplify", maxNesting)
 }

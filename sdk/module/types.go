@@ -53,9 +53,10 @@ type Module struct {
 	// Features lists uses of language constructs that not every supported
 	// version of both runtimes knows.
 	Features []FeatureUse
-	// Unsupported holds the errors that this runtime raises, in this module or
-	// one that it calls, for constructs that only the other runtime knows. A
-	// tree whose views all have such errors does not load.
+	// Unsupported holds the errors that this runtime raises for constructs that
+	// only the other runtime knows; of the root module, also those of the local
+	// modules that it calls. A tree whose views all have such errors does not
+	// load.
 	Unsupported hcl.Diagnostics
 
 	byName index

@@ -1,0 +1,4 @@
+provider "terraform" {
+  alias = "a b"
+}
+provider "terra_form" {}

@@ -1,0 +1,5 @@
+variable "x" {
+  sensitive   = tobool("true")
+  description = "Size ${var.y}."
+}
+variable "y" {}

@@ -1,0 +1,6 @@
+terraform {
+  provider_meta "x" {
+    a = var.a
+  }
+}
+variable "a" {}

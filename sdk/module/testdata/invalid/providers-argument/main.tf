@@ -1,0 +1,7 @@
+module "m" {
+  source = "./m"
+  providers = {
+    terraform   = terraform
+    "terraform" = terraform
+  }
+}

@@ -1,0 +1,6 @@
+variable "x" {
+  type = string
+}
+resource "terraform_data" "r" {
+  input = var.x
+}

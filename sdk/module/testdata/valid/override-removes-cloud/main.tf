@@ -1,0 +1,8 @@
+terraform {
+  cloud {
+    organization = "x"
+  }
+}
+output "x" {
+  value = 1
+}
