@@ -9,20 +9,27 @@ import (
 )
 
 // JSON writes the result as the documented JSON report: lists and objects are
-// never null, except for stalled.
-func JSON(w io.Writer, r *harness.Result) error {
-	out := *r
-	if out.Requirements == nil {
-		out.Requirements = []harness.Requirement{}
-	}
-	if out.Steps == nil {
-		out.Steps = []harness.StoryStep{}
-	}
-	if out.Modules == nil {
-		out.Modules = map[contract.Role]string{}
+// never null, except for stalled. Several results are a list of such reports.
+func JSON(w io.Writer, results ...*harness.Result) error {
+	list := make([]*harness.Result, 0, len(results))
+	for _, r := range results {
+		out := *r
+		if out.Requirements == nil {
+			out.Requirements = []harness.Requirement{}
+		}
+		if out.Steps == nil {
+			out.Steps = []harness.StoryStep{}
+		}
+		if out.Modules == nil {
+			out.Modules = map[contract.Role]string{}
+		}
+		list = append(list, &out)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(&out)
+	if len(list) == 1 {
+		return enc.Encode(list[0])
+	}
+	return enc.Encode(list)
 }

@@ -13,12 +13,34 @@ import (
 )
 
 // JUnit writes the result as JUnit XML: a suite for each role with a test case
-// for each requirement (suite set for those of no role). What does not apply, or needs a person, is skipped. A
-// suite named harness holds the run itself: it fails when the run stalled and has
-// an error when the run could not be played.
-func JUnit(w io.Writer, r *harness.Result) error {
-	all := junit.Testsuites{Name: "captf harness", Time: fmt.Sprintf("%.3f", r.Timing.Total)}
-	all.AddSuite(runSuite(r))
+// for each requirement (suite set for those of no role). What does not apply,
+// or needs a person, is skipped. A suite named harness holds the run itself: it
+// fails when the run stalled and has an error when the run could not be played.
+// With several results the suites' names start with their scenario.
+func JUnit(w io.Writer, results ...*harness.Result) error {
+	all := junit.Testsuites{Name: "captf harness"}
+	total := 0.0
+	for _, r := range results {
+		prefix := ""
+		if len(results) > 1 {
+			prefix = xmlText(r.Scenario) + "/"
+		}
+		total += r.Timing.Total
+		for _, suite := range suitesOf(r) {
+			suite.Name = prefix + suite.Name
+			all.AddSuite(suite)
+		}
+	}
+	all.Time = fmt.Sprintf("%.3f", total)
+	if err := all.WriteXML(w); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func suitesOf(r *harness.Result) []junit.Testsuite {
+	suites := []junit.Testsuite{runSuite(r)}
 	for _, role := range append(contract.Roles(), "") {
 		suite := junit.Testsuite{Name: cmp.Or(string(role), "set"), Package: xmlText(r.Modules[role])}
 		for _, q := range r.Requirements {
@@ -27,14 +49,10 @@ func JUnit(w io.Writer, r *harness.Result) error {
 			}
 		}
 		if len(suite.Testcases) > 0 {
-			all.AddSuite(suite)
+			suites = append(suites, suite)
 		}
 	}
-	if err := all.WriteXML(w); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return suites
 }
 
 // runSuite is the suite of the run itself.

@@ -45,7 +45,7 @@ not run; 3 the command line is wrong.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.SetVersionTemplate("{{ .Name }} {{ .Version }}\n")
-	root.AddCommand(newScaffoldCommand(), newVersionCommand())
+	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newVersionCommand())
 	return root
 }
 

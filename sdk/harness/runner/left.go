@@ -16,8 +16,9 @@ import (
 type Leftover struct {
 	// Object is its kind and name, such as TerraformMachine/demo-cp-1.
 	Object string
-	// Dir is its working directory, in which `destroy` works by hand.
-	Dir string
+	// Dir is its working directory, in which the runtime can be run by hand with
+	// Env, an assignment for the shell.
+	Dir, Env string
 	// Resources is how many managed resources are in its state.
 	Resources int
 }
@@ -33,7 +34,7 @@ func (r *Runner) Left() ([]Leftover, error) {
 			errs = append(errs, err) // what cannot be read may hold anything
 		}
 		if n > 0 || err != nil {
-			left = append(left, Leftover{Object: o.ref(), Dir: o.dir, Resources: n})
+			left = append(left, Leftover{Object: o.ref(), Dir: o.dir, Env: "TF_DATA_DIR=../.terraform", Resources: n})
 		}
 	}
 	return left, errors.Join(errs...)

@@ -1,0 +1,436 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/contract/versions"
+	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/requirements"
+	"github.com/captf-toolkit/captf/sdk/harness/runner"
+	"github.com/captf-toolkit/captf/sdk/report"
+	"github.com/captf-toolkit/captf/sdk/runtime"
+	"github.com/spf13/cobra"
+)
+
+// What becomes of what exists when a run is interrupted.
+const (
+	interruptDestroy = "destroy"
+	interruptKeep    = "keep"
+)
+
+// harnessFlags are the flags of captf harness run.
+type harnessFlags struct {
+	controlPlane, runtime, output, onInterrupt, userEndpoint, contract string
+	cluster, machine, machinePool                                      string
+	scenarios, variables, allow                                        []string
+	all, keep, noProgress                                              bool
+	seed                                                               uint64
+	timeout, stepTimeout                                               time.Duration
+}
+
+func newHarnessRunCommand() *cobra.Command {
+	var f harnessFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] (SET_DIR | --cluster DIR --machine DIR [--machinepool DIR])",
+		Short: "Play a cluster's life on a set of modules, on a real runtime",
+		Long: `Play a cluster's life on a set of modules, on a real runtime.
+
+What Cluster API and a control-plane provider do around a cluster is played in
+virtual time; the modules are really run by OpenTofu or Terraform, with states in a
+temporary directory. Modules that create things in a cloud really create them.
+
+SET_DIR holds a module in each of the directories cluster, machine and, if the set
+has pools, machinepool. The story goes to standard error as it is played, the
+result to standard output. With several scenarios the JSON result is a list.
+
+A value of --var is for every module of the set that declares the variable, or for
+one role as ROLE.NAME=VALUE. Values of variables that are no strings may be JSON.
+
+An interrupt (Ctrl-C, SIGTERM) lets running module runs stop in order and destroys
+what exists, unless --on-interrupt keep. A second one stops everything at once and
+keeps the states; where they are is said at the end.
+
+Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; ` + strconv.Itoa(exitFailed) + ` a requirement failed or the run stalled;
+` + strconv.Itoa(exitError) + ` it could not run, or was interrupted; ` + strconv.Itoa(exitUsage) + ` the command line is wrong.`,
+		Example: `  # A whole life on the modules in ./modules/{cluster,machine,machinepool}
+  captf harness run modules
+
+  # Two scenarios with another runtime, as JUnit
+  captf harness run --runtime terraform --scenario K1,K4 --output junit modules
+
+  # Modules that need variables, kept for a look
+  captf harness run --var region=eu-west-1 --var machine.size=large --keep modules`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("one directory is needed, but there are %d arguments", len(args)))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runHarness(cmd, f, args) },
+	}
+	flags := cmd.Flags()
+	planes := controlPlanes()
+	flags.StringVar(&f.controlPlane, "control-plane", planes[0].Name, "control plane to play: "+strings.Join(controlPlaneNames(planes), ", "))
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by id (default "+planes[0].Scenarios[0].ID+"); see captf harness list")
+	flags.BoolVar(&f.all, "all", false, "play every scenario of the control plane")
+	flags.StringVar(&f.runtime, "runtime", "", "path or name of the OpenTofu or Terraform binary (default $"+runtime.EnvRuntime+", then tofu, then terraform)")
+	flags.StringVar(&f.contract, "contract", "", "contract version: "+strings.Join(versions.Names(), ", ")+" (default "+versions.Default().Version()+")")
+	flags.StringVar(&f.cluster, "cluster", "", "directory of the cluster module, instead of SET_DIR")
+	flags.StringVar(&f.machine, "machine", "", "directory of the machine module, instead of SET_DIR")
+	flags.StringVar(&f.machinePool, "machinepool", "", "directory of the machinepool module, instead of SET_DIR")
+	flags.StringArrayVar(&f.variables, "var", nil, "user variable as NAME=VALUE or ROLE.NAME=VALUE; may be repeated")
+	flags.StringVar(&f.userEndpoint, "user-endpoint", "", "control-plane endpoint that the user provides, as HOST:PORT")
+	flags.StringSliceVar(&f.allow, "allow", nil, "ids of requirements whose failure is only noted")
+	flags.Uint64Var(&f.seed, "seed", 1, "number that decides everything random; the same seed gives the same story")
+	flags.DurationVar(&f.timeout, "timeout", 0, "real time after which the run is interrupted, such as 30m (default none)")
+	flags.DurationVar(&f.stepTimeout, "step-timeout", 0, "real time that one run of the runtime may take (default 2h for an apply or destroy)")
+	flags.BoolVar(&f.keep, "keep", false, "keep working directories, states and logs, and destroy nothing that the story leaves")
+	flags.StringVar(&f.onInterrupt, "on-interrupt", interruptDestroy, "what becomes of what exists when the run is interrupted: destroy or keep")
+	flags.BoolVar(&f.noProgress, "no-progress", false, "do not write the story to standard error")
+	flags.StringVarP(&f.output, "output", "o", "text", "format of the result: text, json or junit")
+	complete(cmd, "control-plane", controlPlaneNames(planes)...)
+	complete(cmd, "scenario", scenarioIDs(planes[0])...)
+	complete(cmd, "on-interrupt", interruptDestroy, interruptKeep)
+	complete(cmd, "output", "text", "json", "junit")
+	return cmd
+}
+
+func controlPlaneNames(planes []*harness.ControlPlane) []string {
+	names := make([]string, 0, len(planes))
+	for _, cp := range planes {
+		names = append(names, cp.Name)
+	}
+	return names
+}
+
+// harnessOrder is a command line that was understood.
+type harnessOrder struct {
+	harnessFlags
+	plane      *harness.ControlPlane
+	scenarios  []harness.Scenario
+	definition contract.Definition
+	variables  []runner.Variable
+	endpoint   *contract.Endpoint
+	// set opens the modules.
+	set func() (*runner.Set, error)
+}
+
+// order understands the flags. Every error is one of usage.
+func (f harnessFlags) order(args []string) (*harnessOrder, error) {
+	o := &harnessOrder{harnessFlags: f}
+	var err error
+	if err := checkOutput(f.output, "text", "json", "junit"); err != nil {
+		return nil, err
+	}
+	if f.onInterrupt != interruptDestroy && f.onInterrupt != interruptKeep {
+		return nil, fmt.Errorf("parsing --on-interrupt %q: it is %s or %s", f.onInterrupt, interruptDestroy, interruptKeep)
+	}
+	if f.timeout < 0 || f.stepTimeout < 0 {
+		return nil, errors.New("a timeout cannot be negative")
+	}
+	if o.plane, err = findControlPlane(f.controlPlane); err != nil {
+		return nil, err
+	}
+	if o.scenarios, err = chooseScenarios(o.plane, f.scenarios, f.all); err != nil {
+		return nil, err
+	}
+	if o.definition = versions.Default(); f.contract != "" {
+		if o.definition, err = versions.Get(f.contract); err != nil {
+			return nil, err
+		}
+	}
+	for _, arg := range f.variables {
+		v, err := runner.ParseVariable(arg)
+		if err != nil {
+			return nil, err
+		}
+		o.variables = append(o.variables, v)
+	}
+	if f.userEndpoint != "" {
+		if o.endpoint, err = parseEndpoint(f.userEndpoint); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range f.allow {
+		if err := checkRequirement(id); err != nil {
+			return nil, err
+		}
+	}
+	o.set, err = f.modules(args)
+	return o, err
+}
+
+// modules tells where the set is: in one directory, or in one for each role.
+func (f harnessFlags) modules(args []string) (func() (*runner.Set, error), error) {
+	dirs := map[contract.Role]string{}
+	for role, dir := range map[contract.Role]string{
+		contract.RoleCluster: f.cluster, contract.RoleMachine: f.machine, contract.RoleMachinePool: f.machinePool,
+	} {
+		if dir != "" {
+			dirs[role] = dir
+		}
+	}
+	switch {
+	case len(args) == 1 && len(dirs) > 0:
+		return nil, errors.New("give either SET_DIR or a directory for each role, not both")
+	case len(args) == 1 && args[0] == "":
+		return nil, errors.New("the directory is an empty string")
+	case len(args) == 1:
+		return func() (*runner.Set, error) { return runner.OpenSet(args[0]) }, nil
+	case dirs[contract.RoleCluster] == "" || dirs[contract.RoleMachine] == "":
+		return nil, errors.New("either SET_DIR is needed, or at least --cluster DIR and --machine DIR")
+	}
+	return func() (*runner.Set, error) { return runner.OpenDirs(dirs) }, nil
+}
+
+// parseEndpoint reads HOST:PORT.
+func parseEndpoint(text string) (*contract.Endpoint, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" {
+		return nil, fmt.Errorf("parsing --user-endpoint %q: it must be HOST:PORT", text)
+	}
+	n, err := strconv.ParseInt(port, 10, 64)
+	if err != nil || n < 1 || n > 65535 {
+		return nil, fmt.Errorf("parsing --user-endpoint %q: the port must be a number from 1 to 65535", text)
+	}
+	return &contract.Endpoint{Host: host, Port: n}, nil
+}
+
+// checkRequirement refuses an id that no result can have.
+func checkRequirement(id string) error {
+	if _, ok := requirements.Get(id); ok || strings.HasPrefix(id, "contract/") || strings.HasPrefix(id, "module/") {
+		return nil
+	}
+	return fmt.Errorf("parsing --allow %q: there is no such requirement; ids are those of the result, such as CP-023 or contract/health", id)
+}
+
+// harnessRun is the command at work.
+type harnessRun struct {
+	*harnessOrder
+	stdout, stderr io.Writer
+	binary         *runtime.Binary
+	modules        *runner.Set
+	// scratch is the directory of the whole run.
+	scratch string
+	signals *interrupts
+}
+
+func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
+	order, err := f.order(args)
+	if err != nil {
+		return usage(err)
+	}
+	r := &harnessRun{harnessOrder: order, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	r.signals = watchInterrupts(cmd.Context(), r.tellInterrupt)
+	defer r.signals.stop()
+	ctx := r.signals.ctx
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("not done within the %s of --timeout", f.timeout))
+		defer cancel()
+	}
+	if err := r.prepare(ctx); err != nil {
+		return r.cannotRun(err)
+	}
+	var results []*harness.Result
+	var problem error
+	for _, s := range r.scenarios {
+		result, err := r.play(ctx, s)
+		if err != nil && result == nil {
+			return r.cannotRun(errors.Join(err, r.removeScratch()))
+		}
+		results = append(results, result)
+		if err != nil {
+			problem = err
+			break
+		}
+	}
+	problem = errors.Join(problem, r.removeScratch())
+	if err := r.report(results); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return verdict(results, problem)
+}
+
+// verdict turns results into the exit code.
+func verdict(results []*harness.Result, problem error) error {
+	if problem != nil {
+		return problem
+	}
+	for _, result := range results {
+		if result.Verdict == harness.VerdictFailed {
+			return exit(exitFailed)
+		}
+	}
+	return nil
+}
+
+// prepare finds everything that the run needs.
+func (r *harnessRun) prepare(ctx context.Context) error {
+	var err error
+	if r.modules, err = r.set(); err != nil {
+		return err
+	}
+	if r.binary, err = runtime.Find(ctx, runtime.Options{Path: r.runtime}); err != nil {
+		return err
+	}
+	if r.scratch, err = os.MkdirTemp("", "captf-harness-"); err != nil {
+		return fmt.Errorf("making the scratch directory: %w", err)
+	}
+	return nil
+}
+
+// tellInterrupt says what a signal leads to.
+func (r *harnessRun) tellInterrupt(n int) {
+	switch {
+	case n > 1:
+		fmt.Fprintln(r.stderr, "Interrupted again: everything is stopped at once, and what exists is kept.")
+	case r.keep || r.onInterrupt == interruptKeep:
+		fmt.Fprintln(r.stderr, "Interrupted: module runs are asked to stop, and what exists is kept. Interrupt again to stop at once.")
+	default:
+		fmt.Fprintln(r.stderr, "Interrupted: module runs are asked to stop, then what exists is destroyed. Interrupt again to stop at once and keep it.")
+	}
+}
+
+// play plays one scenario. The result is nil only if it could not begin.
+func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Result, error) {
+	start := time.Now()
+	scratch := filepath.Join(r.scratch, s.ID)
+	run, err := runner.New(ctx, r.modules, runner.Options{
+		Binary: r.binary, Scratch: scratch, Definition: r.definition, Variables: r.harnessOrder.variables,
+		StepTimeout: r.stepTimeout, Force: r.signals.force, CLIConfig: r.binary.UserCLIConfig(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	config := harness.Config{
+		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seed, UserEndpoint: r.endpoint,
+		Allow: r.allow, Keep: r.keep, KeepOnInterrupt: r.onInterrupt == interruptKeep, Runtime: r.binary.String(),
+	}
+	if !r.noProgress {
+		if len(r.scenarios) > 1 {
+			fmt.Fprintf(r.stderr, "Scenario %s: %s\n", s.ID, s.Title)
+		}
+		config.Story = report.NewStory(r.stderr, colourful(r.stderr)).Step
+	}
+	result, err := harness.Play(ctx, config)
+	result.Timing = harness.Timing{Total: time.Since(start).Seconds(), Runtime: run.Busy().Seconds(), Runs: run.Runs()}
+	left, leftErr := run.Left()
+	result.Left = nil
+	for _, l := range left {
+		result.Left = append(result.Left, l.Object)
+	}
+	if r.keep || len(left) > 0 {
+		result.Kept = run.Scratch()
+		r.tellLeft(left)
+	} else if rmErr := os.RemoveAll(scratch); rmErr != nil {
+		leftErr = errors.Join(leftErr, fmt.Errorf("removing the scratch directory: %w", rmErr))
+	}
+	return result, errors.Join(r.broken(err), leftErr)
+}
+
+// broken names the reason for which a run was broken off before what the
+// runtime said about it.
+func (r *harnessRun) broken(err error) error {
+	if err == nil || !r.signals.interrupted() {
+		return err
+	}
+	return fmt.Errorf("interrupted: %w", err)
+}
+
+// tellLeft says how to destroy by hand what still exists.
+func (r *harnessRun) tellLeft(left []runner.Leftover) {
+	for _, l := range left {
+		fmt.Fprintf(r.stderr, "%s still exists (%d resources). To destroy it:\n  cd %s && %s %s apply -destroy\n",
+			l.Object, l.Resources, shellQuote(l.Dir), l.Env, shellQuote(r.binary.Path))
+	}
+}
+
+// shellQuote quotes a path for a shell, if it needs that.
+func shellQuote(s string) string {
+	if s != "" && strings.IndexFunc(s, func(c rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-", c)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// removeScratch removes the directory of the whole run unless something is kept in it.
+func (r *harnessRun) removeScratch() error {
+	if r.scratch == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(r.scratch)
+	if err == nil && len(entries) == 0 {
+		err = os.Remove(r.scratch)
+	}
+	if err != nil {
+		return fmt.Errorf("removing the scratch directory: %w", err)
+	}
+	return nil
+}
+
+// cannotRun reports a run that did not begin. Programs that read the result
+// get one all the same.
+func (r *harnessRun) cannotRun(err error) error {
+	var wrong *runner.VariableError
+	if errors.As(err, &wrong) {
+		return usage(err)
+	}
+	if r.output == "text" {
+		return err
+	}
+	result := &harness.Result{
+		Verdict: harness.VerdictError, Scenario: r.scenarios[0].ID, ControlPlane: r.plane.Name, Seed: r.seed, Error: err.Error(),
+		Modules: map[contract.Role]string{},
+	}
+	if r.binary != nil {
+		result.Runtime = r.binary.String()
+	}
+	if r.modules != nil {
+		for _, role := range r.modules.Roles() {
+			result.Modules[role] = r.modules.Dir(role)
+		}
+	}
+	return errors.Join(err, r.report([]*harness.Result{result}))
+}
+
+// report writes the results.
+func (r *harnessRun) report(results []*harness.Result) error {
+	switch r.output {
+	case "json":
+		return report.JSON(r.stdout, results...)
+	case "junit":
+		return report.JUnit(r.stdout, results...)
+	}
+	for n, result := range results {
+		if n > 0 {
+			fmt.Fprintln(r.stdout)
+		}
+		if err := report.Text(r.stdout, result, report.TextOptions{Colors: colourful(r.stdout)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// colourful tells that w is a terminal whose user did not turn colours off.
+func colourful(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

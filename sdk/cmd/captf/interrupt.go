@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// errInterrupted is the cause of a context that a signal ended.
+var errInterrupted = errors.New("interrupted by a signal")
+
+// interrupts turns signals into what a long run needs: the first one ends a
+// context, so that the run stops and cleans up; the second one ends everything
+// at once.
+type interrupts struct {
+	ctx context.Context //nolint:containedctx // it is what this type makes
+	// force is closed by the second signal.
+	force chan struct{}
+
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	wg     sync.WaitGroup
+}
+
+// notifySignals lets signals go to a channel; tests put their own in its place.
+var notifySignals = func(c chan<- os.Signal) (stop func()) {
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return func() { signal.Stop(c) }
+}
+
+// watchInterrupts starts watching. told is called with 1 and 2 for the first and
+// the second signal. The parent's own end does not count: the command's context
+// ends with the first signal too, and cannot tell of the second.
+func watchInterrupts(parent context.Context, told func(n int)) *interrupts {
+	i := &interrupts{force: make(chan struct{}), done: make(chan struct{})}
+	i.ctx, i.cancel = context.WithCancelCause(context.WithoutCancel(parent))
+	signals := make(chan os.Signal, 2)
+	stop := notifySignals(signals)
+	i.wg.Go(func() {
+		defer stop()
+		for n := 1; ; n++ {
+			select {
+			case <-i.done:
+				return
+			case <-signals:
+			}
+			switch n {
+			case 1:
+				told(n)
+				i.cancel(errInterrupted)
+			case 2:
+				told(n)
+				close(i.force)
+			}
+		}
+	})
+	return i
+}
+
+// stop ends the watching.
+func (i *interrupts) stop() {
+	close(i.done)
+	i.wg.Wait()
+	i.cancel(nil)
+}
+
+// interrupted tells that a signal came.
+func (i *interrupts) interrupted() bool { return errors.Is(context.Cause(i.ctx), errInterrupted) }
+
+// forced tells that a second one came.
+func (i *interrupts) forced() bool {
+	select {
+	case <-i.force:
+		return true
+	default:
+		return false
+	}
+}
