@@ -157,4 +157,3 @@ func run(t testing.TB, dir string, role contract.Role) *lint.Report {
 	}
 	return report
 }
-

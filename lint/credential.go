@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // credentialNames are the argument names that hold credentials (lint.md 4.2).
@@ -16,7 +17,9 @@ var credentialNames = []string{
 }
 
 // credentialLine finds an argument or key with such a name that is given a string.
-var credentialLine = regexp.MustCompile(`(?i)"?\b(?:` + strings.Join(credentialNames, "|") + `)"?\s*[=:]`)
+var credentialLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)"?\b(?:` + strings.Join(credentialNames, "|") + `)"?\s*[=:]`)
+})
 
 // IsCredentialName tells that an argument with this name holds a credential;
 // case does not matter (lint.md 4.2).

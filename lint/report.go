@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/json"
 	"regexp"
+	"sync"
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/sdk/module"
@@ -65,10 +66,12 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 }
 
 // quoted finds the quoted strings of a line; their content is what may be secret.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?`)
+var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"?`) })
 
 // assignment finds where the value of an argument or object key starts.
-var assignment = regexp.MustCompile(`^\s*(?:"[^"]*"|[\w.-]+)\s*[=:]\s*`)
+var assignment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:"[^"]*"|[\w.-]+)\s*[=:]\s*`)
+})
 
 // Source returns the source line of a finding, or "" when there is none. The
 // values on a line that may hold a secret are masked.
@@ -77,11 +80,11 @@ func (r *Report) Source(f Finding) string {
 		return ""
 	}
 	line := string(r.tree.Line(f.File, f.Line))
-	if !f.Secret && !credentialLine.MatchString(line) {
+	if !f.Secret && !credentialLine().MatchString(line) {
 		return line
 	}
-	head := assignment.FindString(line)
-	rest := quoted.ReplaceAllString(line[len(head):], `"…"`)
+	head := assignment().FindString(line)
+	rest := quoted().ReplaceAllString(line[len(head):], `"…"`)
 	if f.Secret && rest == line[len(head):] {
 		rest = "…"
 	}

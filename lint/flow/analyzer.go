@@ -2,6 +2,7 @@ package flow
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/sdk/module"
@@ -109,14 +110,21 @@ func (a *Analyzer) Output(o *module.Output) Value {
 	return a.Eval(a.root, o.Value)
 }
 
-// Input returns what a contract input, or a variable of the user, holds in the
-// root module: its type, never a value.
+// rootVariable returns what a variable of the root module holds: its type, never
+// a value. A contract input whose declaration cannot take its values has the
+// contract's type, so that one mistake is not reported twice.
 func (a *Analyzer) rootVariable(v *module.Variable) Value {
-	if in, ok := a.spec.Input(v.Name); ok && (!v.HasType || v.Type.HasDynamicTypes()) {
-		return typed(in.Shape.Type().WithoutOptionalAttributesDeep(), v.DefRange)
+	declared := v.Type.WithoutOptionalAttributesDeep()
+	in, ok := a.spec.Input(v.Name)
+	if !ok {
+		if !v.HasType {
+			return unknown(v.DefRange)
+		}
+		return typed(declared, v.DefRange)
 	}
-	if !v.HasType {
-		return unknown(v.DefRange)
+	t := in.Shape.Type().WithoutOptionalAttributesDeep()
+	if v.HasType && !declared.HasDynamicTypes() && convert.GetConversionUnsafe(t, declared) != nil {
+		t = declared
 	}
-	return typed(v.Type.WithoutOptionalAttributesDeep(), v.DefRange)
+	return typed(t, v.DefRange)
 }
