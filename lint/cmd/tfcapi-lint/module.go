@@ -28,6 +28,7 @@ func editDistance(a, b string) int { return levenshtein.Distance(a, b, nil) }
 type moduleFlags struct {
 	target
 	strict, json, recursive bool
+	fix, diff               bool
 	output, config          string
 	allow                   []string
 }
@@ -77,6 +78,8 @@ Warnings and infos can be ignored, errors cannot.`,
 	f.StringVar(&o.output, "output", "", "output `format`: "+formatNames()+" (default text)")
 	f.StringSliceVar(&o.allow, "allow-warning", nil, "count the warnings of this check `ID` as info; repeatable, or a list with commas")
 	f.BoolVar(&o.recursive, "recursive", false, "check all modules below the directory")
+	f.BoolVar(&o.fix, "fix", false, "edit the module where that is safe, then check it: declare missing inputs, add sensitive = true, add sort()")
+	f.BoolVar(&o.diff, "diff", false, "with --fix: print what would be edited as a diff instead of the report, and write nothing")
 	f.StringVar(&o.config, "config", "", "configuration `file`; with --recursive the default is "+config.FileName+" in the directory")
 	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
 	f.BoolVar(&list, "list", false, "list all checks")
@@ -114,8 +117,16 @@ func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	result := p.check(dir, o.recursive)
+	if o.fix {
+		if err := p.fix(stdout, stderr, o.diff); err != nil {
+			return err
+		}
+	}
+	result := p.check(o.recursive)
 	printProblems(stderr, result)
+	if o.diff {
+		return exit(p.exitCode(result))
+	}
 	if !o.recursive && result.Modules[0].Report == nil && (p.format.Name == "text" || p.format.Name == "json") {
 		return exit(exitUnreadable) // there is no report of a module that was not read
 	}
@@ -127,6 +138,9 @@ func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writ
 
 // plan checks the command line and finds the modules.
 func (o *moduleFlags) plan(dir string, contractGiven bool) (*plan, error) {
+	if o.diff && !o.fix {
+		return nil, usage(errors.New("--diff goes with --fix"))
+	}
 	p := &plan{rules: rules.All()}
 	var err error
 	if p.format, err = o.pickFormat(); err != nil {
@@ -209,7 +223,7 @@ func (o *moduleFlags) readConfig(dir string) (config.Config, error) {
 }
 
 // check makes the checks, several modules at a time, and reports in order.
-func (p *plan) check(dir string, recursive bool) format.Result {
+func (p *plan) check(recursive bool) format.Result {
 	result := format.Result{
 		Modules: make([]format.Module, len(p.targets)), Recursive: recursive,
 		Rules: p.rules, Version: currentVersion().Version,
@@ -218,7 +232,7 @@ func (p *plan) check(dir string, recursive bool) format.Result {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, t := range p.targets {
 		g.Go(func() error {
-			result.Modules[i] = p.checkOne(dir, t)
+			result.Modules[i] = p.checkOne(t)
 			return nil
 		})
 	}
@@ -226,7 +240,7 @@ func (p *plan) check(dir string, recursive bool) format.Result {
 	return result
 }
 
-func (p *plan) checkOne(dir string, t config.Target) format.Module {
+func (p *plan) checkOne(t config.Target) format.Module {
 	m := format.Module{Path: displayPath(t.Dir), Name: t.Path, Role: string(t.Role)}
 	allow := p.allow
 	for _, a := range t.Allow {

@@ -1,0 +1,6 @@
+variable   "bootstrap_data"   {
+ type=string
+}
+
+
+variable "captf_contract" {type=string}

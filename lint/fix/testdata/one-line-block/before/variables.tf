@@ -1,0 +1,2 @@
+# Comments stay.
+variable "bootstrap_data" { type = string } # here, too

@@ -1,0 +1,4 @@
+variable "bootstrap_data" {
+  type      = string
+  sensitive = false # for now
+}
