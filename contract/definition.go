@@ -22,6 +22,9 @@ type Definition interface {
 	// root and their hash. It returns nothing but violations when a value is
 	// outside the contract, and equal bytes for equal inputs.
 	Render(in Inputs, vars []Variable, opts RenderOptions) (*Rendered, Violations)
+	// RenderRestore returns the root that a saved state is pushed with: the
+	// backend block and nothing else, without hashes (B-332, B-413).
+	RenderRestore(opts RenderOptions) (*Rendered, Violations)
 	// InputValues returns the inputs as plain data, exactly as Render would
 	// render them, without checking them.
 	InputValues(in Inputs) (map[string]json.RawMessage, Violations)

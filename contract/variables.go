@@ -75,7 +75,7 @@ func ParseVariables(spec RoleSpec, vars []Variable) (map[string]any, Violations)
 			})
 			continue
 		}
-		value, found := parseVariable(path, v.Value)
+		value, found := parseVariable(path, v.Value, v.Sensitive)
 		values[v.Name] = value
 		vs = append(vs, found...)
 	}
@@ -86,12 +86,21 @@ func ParseVariables(spec RoleSpec, vars []Variable) (map[string]any, Violations)
 // anyVariable is the shape of a user variable.
 var anyVariable = Shape{Kind: KindAny, IntegersOnly: true}
 
-func parseVariable(path string, raw json.RawMessage) (any, Violations) {
+// parseVariable parses and checks one value. A path into a sensitive value is
+// cut, because keys are part of the value.
+func parseVariable(path string, raw json.RawMessage, sensitive bool) (any, Violations) {
 	value, broken := ParseJSON(path, raw)
+	var vs Violations
 	if broken != nil {
-		return nil, Violations{*broken}
+		vs = Violations{*broken}
+	} else {
+		vs = anyVariable.Validate(path, value)
 	}
-	return value, anyVariable.Validate(path, value)
+	if sensitive && len(vs) > 0 {
+		vs = vs[:1]
+		vs[0].Path = path
+	}
+	return value, vs
 }
 
 // VariableFormat says how the values of a source become variables.
@@ -180,7 +189,7 @@ func MergeVariables(spec RoleSpec, sources []VariableSource, inline map[string]j
 			vs = append(vs, *broken)
 			continue
 		}
-		_, found := parseVariable(child("variables", name), inline[name])
+		_, found := parseVariable(child("variables", name), inline[name], false)
 		vs = append(vs, found...)
 		merged[name] = Variable{Name: name, Value: inline[name]}
 	}
@@ -230,7 +239,7 @@ func (s VariableSource) mergeInto(merged map[string]Variable, spec RoleSpec, pat
 // value returns one value of the source as JSON.
 func (s VariableSource) value(path string, data []byte) (json.RawMessage, Violations) {
 	if s.Format == FormatJSON {
-		_, found := parseVariable(path, data)
+		_, found := parseVariable(path, data, s.Secret)
 		return data, found
 	}
 	if !utf8.Valid(data) {

@@ -164,12 +164,12 @@ func TestMergeKeepsSecrets(t *testing.T) {
 	const secret = "hunter2hunter2"
 	spec := versions.Default().Spec(contract.RoleCluster)
 	for _, format := range []contract.VariableFormat{contract.FormatString, contract.FormatJSON} {
-		for _, value := range []string{secret, secret + "\xff", `{"` + secret + `": 1.5`, `"` + secret} {
+		for _, value := range []string{secret, secret + "\xff", `{"` + secret + `": 1.5`, `{"` + secret + `": 1.5}`, `{"` + secret + `": 1, "` + secret + `": 1}`, `"` + secret} {
 			_, vs := contract.MergeVariables(spec, []contract.VariableSource{{
 				Name: "Secret/a", Secret: true, Found: true, Format: format, Data: map[string][]byte{"token": []byte(value)},
 			}}, nil)
 			for _, v := range vs {
-				if strings.Contains(v.Message, secret) {
+				if strings.Contains(v.String(), secret) {
 					t.Errorf("format %s: the message tells the value %q: %s", format, value, v.Message)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 
 // read returns every output of the role that could be read. An output that is
 // null, or has a violation, is null in the result.
-func (d definition) read(role contract.Role, values contract.Values) (record, contract.Violations) {
+func (d *definition) read(role contract.Role, values contract.Values) (record, contract.Violations) {
 	var vs contract.Violations
 	out := record{}
 	for _, row := range d.specs[role].Outputs {
@@ -24,7 +24,7 @@ func (d definition) read(role contract.Role, values contract.Values) (record, co
 }
 
 // DecodeCluster implements contract.Definition.
-func (d definition) DecodeCluster(values contract.Values) (*contract.ClusterOutputs, contract.Violations) {
+func (d *definition) DecodeCluster(values contract.Values) (*contract.ClusterOutputs, contract.Violations) {
 	t, vs := d.read(contract.RoleCluster, values)
 	out := &contract.ClusterOutputs{
 		ControlPlaneEndpoint: endpointOf(t.object("control_plane_endpoint")),
@@ -39,7 +39,7 @@ func (d definition) DecodeCluster(values contract.Values) (*contract.ClusterOutp
 }
 
 // DecodeMachine implements contract.Definition.
-func (d definition) DecodeMachine(values contract.Values, in *contract.MachineInputs) (*contract.MachineOutputs, contract.Violations) {
+func (d *definition) DecodeMachine(values contract.Values, in *contract.MachineInputs) (*contract.MachineOutputs, contract.Violations) {
 	t, vs := d.read(contract.RoleMachine, values)
 	out := &contract.MachineOutputs{
 		ProviderID:    t.text("provider_id"),
@@ -73,7 +73,7 @@ func checkFailureDomain(want, got *string) contract.Violations {
 }
 
 // DecodePool implements contract.Definition.
-func (d definition) DecodePool(values contract.Values) (*contract.PoolOutputs, contract.Violations) {
+func (d *definition) DecodePool(values contract.Values) (*contract.PoolOutputs, contract.Violations) {
 	t, vs := d.read(contract.RoleMachinePool, values)
 	out := &contract.PoolOutputs{
 		ProviderID:     t.text("provider_id"),

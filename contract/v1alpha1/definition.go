@@ -7,23 +7,23 @@ package v1alpha1
 
 import "github.com/captf-toolkit/captf/contract"
 
-// Definition returns this version of the contract.
-func Definition() contract.Definition {
-	return definition{specs: map[contract.Role]contract.RoleSpec{
-		contract.RoleCluster:     clusterSpec(),
-		contract.RoleMachine:     machineSpec(),
-		contract.RoleMachinePool: poolSpec(),
-	}}
-}
+// Definition returns this version of the contract; it is the same value each time.
+func Definition() contract.Definition { return theDefinition }
+
+var theDefinition = &definition{specs: map[contract.Role]contract.RoleSpec{
+	contract.RoleCluster:     clusterSpec(),
+	contract.RoleMachine:     machineSpec(),
+	contract.RoleMachinePool: poolSpec(),
+}}
 
 type definition struct {
 	specs map[contract.Role]contract.RoleSpec
 }
 
-func (definition) Version() string { return Version }
+func (*definition) Version() string { return Version }
 
-func (d definition) Spec(role contract.Role) contract.RoleSpec { return d.specs[role] }
+func (d *definition) Spec(role contract.Role) contract.RoleSpec { return d.specs[role] }
 
-func (definition) Limits() []contract.Limit { return limits() }
+func (*definition) Limits() []contract.Limit { return limits() }
 
-func (definition) Changes() []contract.Change { return changes() }
+func (*definition) Changes() []contract.Change { return changes() }

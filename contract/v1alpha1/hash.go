@@ -53,7 +53,7 @@ func (m members) json() []byte {
 }
 
 // Hash implements contract.Definition.
-func (d definition) Hash(role contract.Role, values map[string]json.RawMessage, vars []contract.Variable) (contract.Hashes, contract.Violations) {
+func (d *definition) Hash(role contract.Role, values map[string]json.RawMessage, vars []contract.Variable) (contract.Hashes, contract.Violations) {
 	spec, known := d.specs[role]
 	if !known {
 		return contract.Hashes{}, unknownRole(role)

@@ -161,7 +161,7 @@ func texts(list []string) []any {
 func inputPath(name string) string { return "inputs." + name }
 
 // InputValues implements contract.Definition.
-func (d definition) InputValues(in contract.Inputs) (map[string]json.RawMessage, contract.Violations) {
+func (d *definition) InputValues(in contract.Inputs) (map[string]json.RawMessage, contract.Violations) {
 	tree, vs := values(in)
 	if len(vs) > 0 {
 		return nil, vs
@@ -182,13 +182,13 @@ func (d definition) InputValues(in contract.Inputs) (map[string]json.RawMessage,
 }
 
 // ValidateInputs implements contract.Definition.
-func (d definition) ValidateInputs(role contract.Role, values map[string]json.RawMessage) contract.Violations {
+func (d *definition) ValidateInputs(role contract.Role, values map[string]json.RawMessage) contract.Violations {
 	_, vs := d.parseInputs(role, values)
 	return vs
 }
 
 // parseInputs parses and checks plain data.
-func (d definition) parseInputs(role contract.Role, raw map[string]json.RawMessage) (map[string]any, contract.Violations) {
+func (d *definition) parseInputs(role contract.Role, raw map[string]json.RawMessage) (map[string]any, contract.Violations) {
 	if _, known := d.specs[role]; !known {
 		return nil, unknownRole(role)
 	}
@@ -210,7 +210,7 @@ func (d definition) parseInputs(role contract.Role, raw map[string]json.RawMessa
 
 // checkInputs checks parsed inputs against the tables. Names in given, but not
 // in tree, could not be parsed and have been reported.
-func (d definition) checkInputs(role contract.Role, tree map[string]any, given map[string]json.RawMessage) contract.Violations {
+func (d *definition) checkInputs(role contract.Role, tree map[string]any, given map[string]json.RawMessage) contract.Violations {
 	spec := d.specs[role]
 	var vs contract.Violations
 	for _, in := range spec.Inputs {

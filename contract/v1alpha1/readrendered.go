@@ -12,7 +12,7 @@ import (
 // what is an input: those of the role's table and those with the reserved
 // prefix, which no user variable has; the root says which user variables are
 // sensitive.
-func (d definition) ReadRendered(role contract.Role, root, values []byte) (map[string]json.RawMessage, []contract.Variable, contract.Violations) {
+func (d *definition) ReadRendered(role contract.Role, root, values []byte) (map[string]json.RawMessage, []contract.Variable, contract.Violations) {
 	spec, known := d.specs[role]
 	if !known {
 		return nil, nil, unknownRole(role)

@@ -20,7 +20,7 @@ const (
 )
 
 // Render implements contract.Definition.
-func (d definition) Render(in contract.Inputs, vars []contract.Variable, opts contract.RenderOptions) (*contract.Rendered, contract.Violations) {
+func (d *definition) Render(in contract.Inputs, vars []contract.Variable, opts contract.RenderOptions) (*contract.Rendered, contract.Violations) {
 	tree, vs := values(in)
 	if len(vs) > 0 {
 		return nil, vs
@@ -57,6 +57,19 @@ func (d definition) Render(in contract.Inputs, vars []contract.Variable, opts co
 		}}
 	}
 	return out, nil
+}
+
+// RenderRestore implements contract.Definition.
+func (d *definition) RenderRestore(opts contract.RenderOptions) (*contract.Rendered, contract.Violations) {
+	backend, vs := backendBlock(opts.Backend)
+	if len(vs) > 0 {
+		return nil, vs
+	}
+	text, broken := contract.CanonicalJSON("root", map[string]any{"terraform": map[string]any{"backend": backend}})
+	if broken != nil {
+		return nil, contract.Violations{*broken}
+	}
+	return &contract.Rendered{Root: file(text), Values: file(members{}.json())}, nil
 }
 
 // valuesFile returns terraform.tfvars.json.

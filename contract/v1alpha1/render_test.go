@@ -68,7 +68,7 @@ func TestRenderGolden(t *testing.T) {
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("there are no cases: %v", err)
 	}
-	d := Definition().(definition)
+	d := Definition().(*definition)
 	for _, dir := range dirs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			r := readRequest(t, dir)
@@ -100,7 +100,7 @@ func TestRenderGolden(t *testing.T) {
 }
 
 // hashedBytes returns the preimage of the inputs hash.
-func hashedBytes(t *testing.T, d definition, in contract.Inputs, vars []contract.Variable) []byte {
+func hashedBytes(t *testing.T, d *definition, in contract.Inputs, vars []contract.Variable) []byte {
 	t.Helper()
 	spec := d.specs[in.Role()]
 	tree, vs := values(in)
@@ -342,9 +342,26 @@ func TestRenderKeepsSecrets(t *testing.T) {
 		t.Fatalf("only %d violations", len(vs))
 	}
 	for _, v := range vs {
-		if strings.Contains(v.Message, secret) {
+		if strings.Contains(v.String(), secret) {
 			t.Errorf("the message at %s tells the secret", v.Path)
 		}
+	}
+}
+
+func TestRenderRestore(t *testing.T) {
+	d := Definition()
+	out, vs := d.RenderRestore(contract.RenderOptions{})
+	if len(vs) > 0 {
+		t.Fatal(vs)
+	}
+	golden.Assert(t, filepath.Join("testdata", "restore", "main.tf.json"), out.Root)
+	golden.Assert(t, filepath.Join("testdata", "restore", "terraform.tfvars.json"), out.Values)
+	if out.Hash != "" || out.ApprovalHash != "" {
+		t.Errorf("a restore has the hashes %s and %s (B-413)", out.Hash, out.ApprovalHash)
+	}
+	bad := contract.RenderOptions{Backend: contract.Backend{Config: map[string]any{"address": "${x}"}}}
+	if out, vs := d.RenderRestore(bad); out != nil || !vs.Has(contract.RuleOption) {
+		t.Errorf("a backend with a template renders: %v", vs)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // DecodeInputs implements contract.Definition.
-func (d definition) DecodeInputs(role contract.Role, values map[string]json.RawMessage) (contract.Inputs, contract.Violations) {
+func (d *definition) DecodeInputs(role contract.Role, values map[string]json.RawMessage) (contract.Inputs, contract.Violations) {
 	tree, vs := d.parseInputs(role, values)
 	if len(vs) > 0 {
 		return nil, vs
