@@ -78,6 +78,22 @@ func TestBadRuns(t *testing.T) {
 	}
 }
 
+func TestCrashIsNoChange(t *testing.T) {
+	res, err := fakeWorkdir(t, "panics", runtime.WorkdirOptions{}).Plan(t.Context(), runtime.PlanOptions{})
+	mustFail(t, err, "plan", "exit code 2", "index out of range")
+	if res.Changed {
+		t.Error("a crash was taken for a plan with changes")
+	}
+}
+
+func TestInitWithoutJSON(t *testing.T) {
+	_, err := fakeWorkdir(t, "old-init", runtime.WorkdirOptions{}).Init(t.Context(), runtime.InitOptions{})
+	re := mustFail(t, err, "Terraform 1.5.7 init", "main.tf.json:4: Unreadable module directory: The directory could not be read.")
+	if len(re.Diagnostics) != 1 {
+		t.Errorf("got %+v", re.Diagnostics)
+	}
+}
+
 func TestGarbageOfARunThatEndsWell(t *testing.T) {
 	w := fakeWorkdir(t, "garbage-but-well", runtime.WorkdirOptions{})
 	if _, err := w.Apply(t.Context(), runtime.ApplyOptions{}); err != nil {
@@ -151,17 +167,26 @@ func TestOneInterrupt(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	w := fakeWorkdir(t, "ignores-interrupt", runtime.WorkdirOptions{
-		Timeouts: map[runtime.Step]time.Duration{runtime.StepPlan: 300 * time.Millisecond},
-		Grace:    100 * time.Millisecond,
-	})
-	_, err := w.Plan(t.Context(), runtime.PlanOptions{})
-	re := mustFail(t, err, "plan", "not done after 300ms", "killed")
-	if !re.Timeout || !re.Killed || re.Interrupted || re.Signal != "killed" {
-		t.Errorf("got %+v", re)
-	}
-	if !errors.Is(err, runtime.ErrTimeout) || errors.Is(err, runtime.ErrInterrupted) {
-		t.Errorf("got %v", err)
+	// The deadline must not pass before the fake has begun to ignore interrupts, however busy the machine.
+	for timeout := 250 * time.Millisecond; ; timeout *= 4 {
+		ready := false
+		w := fakeWorkdir(t, "ignores-interrupt", runtime.WorkdirOptions{
+			Timeouts: map[runtime.Step]time.Duration{runtime.StepPlan: timeout},
+			Grace:    50 * time.Millisecond,
+			Events:   onMessage("ready", func(string) { ready = true }),
+		})
+		_, err := w.Plan(t.Context(), runtime.PlanOptions{})
+		if !ready && timeout < time.Minute {
+			continue
+		}
+		re := mustFail(t, err, "plan", "not done after "+timeout.String(), "killed")
+		if !re.Timeout || !re.Killed || re.Interrupted || re.Signal != "killed" {
+			t.Errorf("got %+v", re)
+		}
+		if !errors.Is(err, runtime.ErrTimeout) || errors.Is(err, runtime.ErrInterrupted) {
+			t.Errorf("got %v", err)
+		}
+		return
 	}
 }
 

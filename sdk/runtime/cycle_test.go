@@ -211,6 +211,14 @@ func TestCycle(t *testing.T) {
 			t.Errorf("replace on request (-want +got): %s", d)
 		}
 
+		// A change of an output alone is one as well.
+		runtimetest.Write(t, filepath.Dir(w.Dir()), map[string]string{
+			"module/main.tf": strings.Replace(moduleHCL, "value = null", `value = "something"`, 1),
+		})
+		if res, err = w.Plan(ctx, runtime.PlanOptions{}); err != nil || !res.Changed || len(res.Planned) > 0 || res.Outputs["nothing"] != runtime.Create {
+			t.Errorf("plan with another output: %v %+v", err, res)
+		}
+
 		if res, err = w.Plan(ctx, runtime.PlanOptions{Destroy: true}); err != nil || len(res.Planned) != 3 {
 			t.Errorf("destroy plan: %v %+v", err, res)
 		}

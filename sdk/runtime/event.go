@@ -77,6 +77,8 @@ type Change struct {
 // Summary counts the changes of a plan or of a finished apply or destroy.
 type Summary struct {
 	Add, Change, Remove, Import int
+	// Forget is counted by OpenTofu only.
+	Forget int
 	// Operation is "plan", "apply" or "destroy".
 	Operation string
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,7 +33,11 @@ func TestMain(m *testing.M) {
 			os.Exit(99)
 		}
 		if len(os.Args) > 1 && os.Args[1] == "version" && !strings.HasPrefix(name, "version-") {
-			fmt.Println("OpenTofu v1.12.6")
+			if name == "old-init" {
+				fmt.Println("Terraform v1.5.7")
+			} else {
+				fmt.Println("OpenTofu v1.12.6")
+			}
 			os.Exit(0)
 		}
 		os.Exit(f())
@@ -104,6 +109,16 @@ var fakes = map[string]func() int{
 	"garbage-but-well": func() int {
 		_, _ = io.CopyN(os.Stdout, rand.Reader, 1<<16)
 		return 0
+	},
+	// Its init knows no -json, as Terraform before 1.9 and OpenTofu before 1.8.
+	"old-init": func() int {
+		if slices.Contains(os.Args, "-json") {
+			fmt.Fprint(os.Stderr, "Error: flag provided but not defined: -json\n")
+			return 1
+		}
+		fmt.Print("Initializing the backend...\n")
+		fmt.Fprint(os.Stderr, "\nError: Unreadable module directory\n\n  on main.tf.json line 4, in module.role:\n   4:   \"role\"\n\nThe directory could not be read.\n")
+		return 1
 	},
 	"silent-failure": func() int { return 3 },
 	"silent-success": func() int { return 0 },

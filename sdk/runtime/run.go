@@ -33,7 +33,7 @@ type call struct {
 	step Step
 	args []string
 	mode mode
-	// changedCode is an exit code that is as good as 0.
+	// changedCode is an exit code that says: done, and there is something to apply.
 	changedCode int
 }
 
@@ -99,7 +99,10 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 
 	res.rescue(before, w.errored())
 
-	good := end.exitCode == 0 || c.changedCode != 0 && end.exitCode == c.changedCode
+	// A crash of a Go program has the exit code of "there are changes": believe it only
+	// with the summary that goes with it.
+	changed := c.changedCode != 0 && end.exitCode == c.changedCode && res.Summary != nil && len(res.Errors()) == 0
+	good := end.exitCode == 0 || changed
 	if good && end.readErr == nil {
 		// An interrupt that came too late to matter is no failure of this step.
 		return res, doc.Bytes(), nil
