@@ -7,7 +7,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -42,8 +41,6 @@ type report struct {
 	builds   map[string][]string // compiler output by import path
 	failures map[string][]string // failed tests by package, in order
 	skips    []skip
-	coverage map[string]float64 // percent, of packages that passed and have statements
-	packages map[string]bool    // that ended
 }
 
 func newReport(out io.Writer, module string) *report {
@@ -52,8 +49,6 @@ func newReport(out io.Writer, module string) *report {
 		output:   map[testID][]string{},
 		builds:   map[string][]string{},
 		failures: map[string][]string{},
-		coverage: map[string]float64{},
-		packages: map[string]bool{},
 	}
 }
 
@@ -79,8 +74,6 @@ func (r *report) read(events io.Reader) error {
 	}
 }
 
-var coverageLine = regexp.MustCompile(`coverage: (\d+(?:\.\d+)?)% of statements`)
-
 // event takes one event in.
 func (r *report) event(e event) {
 	id := testID{e.Package, e.Test}
@@ -89,9 +82,6 @@ func (r *report) event(e event) {
 		r.builds[e.ImportPath] = append(r.builds[e.ImportPath], e.Output)
 	case "output":
 		r.output[id] = append(r.output[id], e.Output)
-		if m := coverageLine.FindStringSubmatch(e.Output); m != nil && e.Test == "" {
-			r.coverage[e.Package], _ = strconv.ParseFloat(m[1], 64) // the expression admits numbers only
-		}
 	case "pass", "fail", "skip":
 		if e.Test != "" {
 			r.testEnded(id, e.Action)
@@ -120,7 +110,6 @@ func (r *report) testEnded(id testID, action string) {
 // packageEnded prints a package's line, and before it the output of its failures.
 func (r *report) packageEnded(e event) {
 	pkg := testID{pkg: e.Package}
-	r.packages[e.Package] = true
 	defer delete(r.output, pkg)
 	if e.Action != "fail" {
 		r.line("ok", e)
@@ -140,17 +129,16 @@ func (r *report) packageEnded(e event) {
 		r.failures[e.Package] = []string{""}
 	}
 	r.print(r.output[pkg])
-	delete(r.coverage, e.Package) // meaningless after a failure
 	r.line("FAIL", e)
 }
 
 // line prints how a package ended.
 func (r *report) line(verdict string, e event) {
-	note := "no coverage"
-	if percent, ok := r.coverage[e.Package]; ok {
-		note = fmt.Sprintf("%5.1f %% covered", percent)
+	note := ""
+	if e.Action == "skip" {
+		note = "   no tests"
 	}
-	fmt.Fprintf(r.out, "%-4s  %-44s %8.2f s   %s\n", verdict, r.short(e.Package), e.Elapsed, note)
+	fmt.Fprintf(r.out, "%-4s  %-44s %8.2f s%s\n", verdict, r.short(e.Package), e.Elapsed, note)
 }
 
 // print prints lines as the test wrote them.
@@ -166,17 +154,11 @@ func (r *report) short(pkg string) string {
 }
 
 // summary prints what a reader needs after the last package; the counts are the last line.
-func (r *report) summary(below []string) {
+func (r *report) summary() {
 	if len(r.skips) > 0 {
 		fmt.Fprintln(r.out, "\nskipped:")
 		for _, s := range r.skips {
 			fmt.Fprintf(r.out, "  %s %s: %s\n", r.short(s.pkg), s.test, s.reason)
-		}
-	}
-	if len(below) > 0 {
-		fmt.Fprintln(r.out, "\ncoverage:")
-		for _, line := range below {
-			fmt.Fprintf(r.out, "  %s\n", line)
 		}
 	}
 	if len(r.failures) > 0 {
