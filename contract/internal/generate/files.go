@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -11,6 +12,19 @@ import (
 	"github.com/captf-toolkit/captf/contract/schemas"
 	"github.com/captf-toolkit/captf/contract/versions"
 )
+
+// run generates the files below the contract folder dir and returns the exit code.
+func run(dir string, stderr io.Writer) int {
+	generated, err := files()
+	if err == nil {
+		err = write(dir, generated)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "generate:", err)
+		return 1
+	}
+	return 0
+}
 
 // files returns what is generated, by path relative to the contract folder.
 func files() (map[string][]byte, error) {

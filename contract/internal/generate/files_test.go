@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,5 +45,22 @@ func TestWrite(t *testing.T) {
 	}
 	if err := write(dir, map[string][]byte{"a": nil}); err == nil {
 		t.Error("writing over a folder succeeds")
+	}
+}
+
+func TestRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "contract")
+	var stderr bytes.Buffer
+	if code := run(dir, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "..", "docs", "reference", "contract.md")); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := run(filepath.Join(dir, "file"), &stderr); code != 1 || stderr.Len() == 0 {
+		t.Errorf("exit code %d, said %q", code, stderr.String())
 	}
 }

@@ -2,18 +2,6 @@
 // contract from its tables. It is run by go generate in the contract folder.
 package main
 
-import (
-	"fmt"
-	"os"
-)
+import "os"
 
-func main() {
-	generated, err := files()
-	if err == nil {
-		err = write(".", generated)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(run(".", os.Stderr)) }
