@@ -36,13 +36,13 @@ func TestBadRuns(t *testing.T) {
 		says  []string
 		check func(t *testing.T, re *runtime.RunError)
 	}{
-		"panics": {says: []string{"exit code 2", "index out of range", "log: "}},
+		"panics": {says: []string{": it crashed with exit code 2: panic: index out of range [1] with length 0 (log: "}},
 		"killed": {says: []string{`ended by signal "killed"`}, check: func(t *testing.T, re *runtime.RunError) {
 			if re.Signal != "killed" || re.ExitCode != -1 || re.Killed {
 				t.Errorf("got %+v", re)
 			}
 		}},
-		"garbage":        {says: []string{"exit code 1"}},
+		"garbage":        {says: []string{"exit code 1: what it printed is no text (log: "}},
 		"silent-failure": {says: []string{"exit code 3"}},
 		"text-error": {says: []string{"main.tf.json:7", "Invalid thing", "The thing (redacted) is not valid."},
 			check: func(t *testing.T, re *runtime.RunError) {

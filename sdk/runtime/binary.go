@@ -257,6 +257,9 @@ func said(t *tail) string {
 	if len(b) == 0 {
 		return ""
 	}
+	if !readable(string(b)) {
+		return "; what it printed is no text"
+	}
 	const most = 200
 	if len(b) > most {
 		b = append(b[:most:most], "…"...)

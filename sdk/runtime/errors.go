@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Errors that a [RunError] wraps, for errors.Is.
@@ -34,6 +35,8 @@ type RunError struct {
 	After                        time.Duration
 	// Diagnostics are the errors; warnings are in the result only.
 	Diagnostics []Diagnostic
+	// Crash is the line with which a runtime that crashed began to say so.
+	Crash string
 	// Output is the end of what the runtime printed, if it gave no diagnostics.
 	Output string
 	// RescuedState is the path of a state that could not be stored where it belongs. LostState
@@ -64,6 +67,8 @@ func (e *RunError) Error() string {
 		fmt.Fprintf(&b, "ended by signal %q, which nobody here sent", e.Signal)
 	case e.Err != nil:
 		b.WriteString(e.Err.Error())
+	case e.Crash != "":
+		fmt.Fprintf(&b, "it crashed with exit code %d: %s", e.ExitCode, lastBytes(oneLine(e.Crash), 400))
 	case len(e.Diagnostics) == 0:
 		fmt.Fprintf(&b, "exit code %d", e.ExitCode)
 	}
@@ -79,7 +84,10 @@ func (e *RunError) Error() string {
 		} else if n > 2 {
 			fmt.Fprintf(&b, " (and %d more errors)", n-1)
 		}
-	case strings.TrimSpace(e.Output) != "":
+	case e.Crash != "" || strings.TrimSpace(e.Output) == "":
+	case !readable(e.Output):
+		b.WriteString(sep + "what it printed is no text")
+	default:
 		fmt.Fprintf(&b, "%sit printed %q", sep, lastBytes(oneLine(e.Output), 400))
 	}
 	if e.RescuedState != "" {
@@ -107,6 +115,18 @@ func (e *RunError) Unwrap() []error {
 		errs = append(errs, ErrTimeout)
 	}
 	return errs
+}
+
+// readable reports whether a text is one: at most a twentieth of it cannot be shown.
+func readable(s string) bool {
+	all, odd := 0, 0
+	for _, r := range s {
+		all++
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			odd++
+		}
+	}
+	return odd*20 <= all
 }
 
 // lastBytes is the end of s, cut at a rune.

@@ -99,10 +99,10 @@ var fakes = map[string]func() int{
 		return forever()
 	},
 	"garbage": func() int {
-		_, _ = io.CopyN(os.Stdout, rand.Reader, 1<<20)
-		fmt.Println("\n{\"@level\":")
+		fmt.Println("{\"@level\":")
 		fmt.Println("{\"@level\":\"info\",\"@message\":7,\"type\":[],\"hook\":\"x\",\"change\":3}")
 		fmt.Println(strings.Repeat("x", 20<<20))
+		_, _ = io.CopyN(os.Stdout, rand.Reader, 1<<20)
 		_, _ = io.CopyN(os.Stderr, rand.Reader, 1<<20)
 		return 1
 	},

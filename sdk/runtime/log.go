@@ -42,8 +42,22 @@ func (w *Workdir) openLog(c call) *logFile {
 		return l
 	}
 	l.path, l.f = path, f
-	l.write([]byte(w.redact.text("# " + w.bin.String() + ": " + strings.Join(c.args, " "))))
+	l.write([]byte(w.redact.text("# " + w.bin.String() + ": " + shown(c.args))))
 	return l
+}
+
+// shown are arguments without the values of backend settings, which may be credentials.
+func shown(args []string) string {
+	list := make([]string, len(args))
+	for i, a := range args {
+		list[i] = a
+		if setting, ok := strings.CutPrefix(a, "-backend-config="); ok {
+			if key, _, ok := strings.Cut(setting, "="); ok {
+				list[i] = "-backend-config=" + key + "=…"
+			}
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // write adds a line at once, so that the log can be followed and survives us.

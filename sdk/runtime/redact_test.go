@@ -91,3 +91,10 @@ func TestEnvironmentSecrets(t *testing.T) {
 		t.Errorf("(-want +got): %s", d)
 	}
 }
+
+func TestLogShowsNoBackendSettings(t *testing.T) {
+	got := shown([]string{"init", "-backend-config=password=x=y", "-backend-config=file.hcl"})
+	if want := "init -backend-config=password=… -backend-config=file.hcl"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

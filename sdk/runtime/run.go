@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -116,7 +117,7 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 	}
 	fail.Diagnostics = res.Errors()
 	if len(fail.Diagnostics) == 0 {
-		fail.Output = rec.text.String()
+		fail.Crash, fail.Output = rec.crash, rec.text.String()
 	}
 	switch {
 	case fail.Interrupted:
@@ -190,6 +191,8 @@ type recorder struct {
 	res  *Result
 	text *tail
 	log  *logFile
+	// crash is the first line of a Go program's last words.
+	crash string
 }
 
 // stream takes a line of a JSON stream.
@@ -229,7 +232,12 @@ func (r *recorder) plain(l line) {
 	defer r.mu.Unlock()
 	r.log.write(l.text)
 	r.text.add(l.text)
+	if r.crash == "" && crashed.Match(l.text) {
+		r.crash = stripANSI(string(l.text))
+	}
 }
+
+var crashed = regexp.MustCompile(`^(panic: |fatal error: |runtime: out of memory)`)
 
 // plainText takes a text that was expected to be something else.
 func (r *recorder) plainText(text []byte) {
