@@ -29,7 +29,7 @@ func ParseJSON(path string, raw []byte) (any, *Violation) {
 	p := jsonParser{dec: jsontext.NewDecoder(bytes.NewBuffer(raw))}
 	value, err := p.value(0)
 	if err == nil {
-		if _, err = p.dec.ReadToken(); err == io.EOF {
+		if _, err = p.dec.ReadToken(); errors.Is(err, io.EOF) {
 			return value, nil
 		}
 		if err == nil {

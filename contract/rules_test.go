@@ -11,8 +11,6 @@ import (
 	"github.com/captf-toolkit/captf/contract"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func endpoint(host string, port int64) *contract.Endpoint {
 	return &contract.Endpoint{Host: host, Port: port}
 }
@@ -102,8 +100,8 @@ func TestLatchInitialized(t *testing.T) {
 		rendered bool
 		want     bool
 	}{
-		{nil, false, false}, {ptr(false), false, false}, {ptr(true), false, true},
-		{nil, true, true}, {ptr(false), true, true}, {ptr(true), true, true},
+		{nil, false, false}, {new(false), false, false}, {new(true), false, true},
+		{nil, true, true}, {new(false), true, true}, {new(true), true, true},
 	} {
 		if got := contract.LatchInitialized(tt.status, tt.rendered); got != tt.want {
 			t.Errorf("status %v, rendered %t: %t", tt.status, tt.rendered, got)
@@ -131,37 +129,37 @@ func TestSizePool(t *testing.T) {
 		status      contract.ConditionStatus
 		reason      string
 	}{
-		{name: "off", spec: ptr(int64(3)), seen: ptr(int64(9)),
+		{name: "off", spec: new(int64(3)), seen: new(int64(9)),
 			want: contract.PoolSize{Replicas: 3, Claim: contract.ClaimKeep}, status: "False", reason: "AutoscalingDisabled"},
 		{name: "off, size unset", want: contract.PoolSize{Replicas: 1, Claim: contract.ClaimKeep},
 			status: "False", reason: "AutoscalingDisabled"},
-		{name: "off, size zero", spec: ptr(int64(0)), want: contract.PoolSize{Claim: contract.ClaimKeep},
+		{name: "off, size zero", spec: new(int64(0)), want: contract.PoolSize{Claim: contract.ClaimKeep},
 			status: "False", reason: "AutoscalingDisabled"},
-		{name: "turned off", annotations: managedBy("captf"), spec: ptr(int64(3)),
+		{name: "turned off", annotations: managedBy("captf"), spec: new(int64(3)),
 			want: contract.PoolSize{Replicas: 3, Claim: contract.ClaimRemove}, status: "False", reason: "AutoscalingDisabled"},
-		{name: "off, foreign owner", annotations: managedBy("keda"), spec: ptr(int64(3)),
+		{name: "off, foreign owner", annotations: managedBy("keda"), spec: new(int64(3)),
 			want: contract.PoolSize{Replicas: 3, Claim: contract.ClaimKeep}, status: "False", reason: "AutoscalingDisabled"},
-		{name: "on, nothing observed", annotations: annotated("1", "5"), spec: ptr(int64(3)),
+		{name: "on, nothing observed", annotations: annotated("1", "5"), spec: new(int64(3)),
 			want: contract.PoolSize{Autoscaling: on, Replicas: 3, Claim: contract.ClaimSet}, status: "True", reason: "ReplicasManagedByModule"},
 		{name: "on, nothing known", annotations: annotated("2", "5"),
 			want:   contract.PoolSize{Autoscaling: contract.Autoscaling{Enabled: true, Min: 2, Max: 5}, Replicas: 2, Claim: contract.ClaimSet},
 			status: "True", reason: "ReplicasManagedByModule"},
-		{name: "on, observed", annotations: annotated("1", "5", "captf"), spec: ptr(int64(3)), seen: ptr(int64(4)),
-			want:   contract.PoolSize{Autoscaling: on, Replicas: 4, Claim: contract.ClaimKeep, WriteBack: ptr(int64(4))},
+		{name: "on, observed", annotations: annotated("1", "5", "captf"), spec: new(int64(3)), seen: new(int64(4)),
+			want:   contract.PoolSize{Autoscaling: on, Replicas: 4, Claim: contract.ClaimKeep, WriteBack: new(int64(4))},
 			status: "True", reason: "ReplicasManagedByModule"},
-		{name: "on, observed above the range: clamped input, raw write-back", annotations: annotated("1", "5", "false"), spec: ptr(int64(3)), seen: ptr(int64(8)),
-			want:   contract.PoolSize{Autoscaling: on, Replicas: 5, Claim: contract.ClaimSet, WriteBack: ptr(int64(8))},
+		{name: "on, observed above the range: clamped input, raw write-back", annotations: annotated("1", "5", "false"), spec: new(int64(3)), seen: new(int64(8)),
+			want:   contract.PoolSize{Autoscaling: on, Replicas: 5, Claim: contract.ClaimSet, WriteBack: new(int64(8))},
 			status: "True", reason: "ReplicasManagedByModule"},
-		{name: "on, observed zero", annotations: annotated("1", "5", "captf"), seen: ptr(int64(0)),
-			want:   contract.PoolSize{Autoscaling: on, Replicas: 1, Claim: contract.ClaimKeep, WriteBack: ptr(int64(0))},
+		{name: "on, observed zero", annotations: annotated("1", "5", "captf"), seen: new(int64(0)),
+			want:   contract.PoolSize{Autoscaling: on, Replicas: 1, Claim: contract.ClaimKeep, WriteBack: new(int64(0))},
 			status: "True", reason: "ReplicasManagedByModule"},
-		{name: "on, nothing to write back", annotations: annotated("1", "5", "captf"), spec: ptr(int64(4)), seen: ptr(int64(4)),
+		{name: "on, nothing to write back", annotations: annotated("1", "5", "captf"), spec: new(int64(4)), seen: new(int64(4)),
 			want: contract.PoolSize{Autoscaling: on, Replicas: 4, Claim: contract.ClaimKeep}, status: "True", reason: "ReplicasManagedByModule"},
-		{name: "on, foreign owner", annotations: annotated("1", "5", "keda"), spec: ptr(int64(9)), seen: ptr(int64(4)),
+		{name: "on, foreign owner", annotations: annotated("1", "5", "keda"), spec: new(int64(9)), seen: new(int64(4)),
 			want: contract.PoolSize{Autoscaling: on, Replicas: 9, Claim: contract.ClaimKeep}, status: "False", reason: "ReplicasManagedExternally"},
 		{name: "on, foreign owner without a name", annotations: annotated("1", "5", ""),
 			want: contract.PoolSize{Autoscaling: on, Replicas: 1, Claim: contract.ClaimKeep}, status: "False", reason: "ReplicasManagedExternally"},
-		{name: "empty range", annotations: annotated("0", "0", "captf"), spec: ptr(int64(3)),
+		{name: "empty range", annotations: annotated("0", "0", "captf"), spec: new(int64(3)),
 			want:   contract.PoolSize{Autoscaling: contract.Autoscaling{Enabled: true}, Claim: contract.ClaimKeep},
 			status: "True", reason: "ReplicasManagedByModule"},
 	}
@@ -312,7 +310,7 @@ func TestProvisioned(t *testing.T) {
 		{"machine that was not applied", &contract.MachineOutputs{ProviderID: "i", Health: running}, false, nil, false},
 		{"machine elsewhere", &contract.MachineOutputs{ProviderID: "i", Health: running}, true, with(contract.ReasonFailureDomainMismatch), false},
 		{"machine with an output to come", &contract.MachineOutputs{ProviderID: "i", Health: running}, true, with(contract.ReasonPending), false},
-		{"pool without id and members", &contract.PoolOutputs{Health: running, Replicas: ptr(int64(0))}, true, nil, true},
+		{"pool without id and members", &contract.PoolOutputs{Health: running, Replicas: new(int64(0))}, true, nil, true},
 		{"pool that is pending", &contract.PoolOutputs{Health: pending}, true, nil, false},
 		{"pool that was not applied", &contract.PoolOutputs{Health: running}, false, nil, false},
 		{"pool that was cut", &contract.PoolOutputs{Health: running}, true, with(contract.ReasonTruncated), true},
@@ -338,8 +336,8 @@ func TestUnsettled(t *testing.T) {
 		{"cluster, pending", &contract.ClusterOutputs{Health: pending}, true},
 		{"machine", &contract.MachineOutputs{Health: running}, false},
 		{"machine, pending", &contract.MachineOutputs{Health: pending}, true},
-		{"pool", &contract.PoolOutputs{Health: running, Replicas: ptr(int64(1)), ProviderIDList: []string{"a"}}, false},
-		{"pool, scaling", &contract.PoolOutputs{Health: running, Replicas: ptr(int64(2)), ProviderIDList: []string{"a"}}, true},
+		{"pool", &contract.PoolOutputs{Health: running, Replicas: new(int64(1)), ProviderIDList: []string{"a"}}, false},
+		{"pool, scaling", &contract.PoolOutputs{Health: running, Replicas: new(int64(2)), ProviderIDList: []string{"a"}}, true},
 		{"pool, pending", &contract.PoolOutputs{Health: pending}, true},
 		{"pool, size unknown", &contract.PoolOutputs{Health: running}, false},
 	} {

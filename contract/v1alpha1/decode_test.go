@@ -35,8 +35,6 @@ func fixture(t testing.TB, role contract.Role, name string) contract.Values {
 	return contract.Values{}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestDecodeCluster(t *testing.T) {
 	d := v1alpha1.Definition()
 	running := contract.Health{State: contract.HealthRunning, Healthy: true, Reasons: []string{}}
@@ -109,7 +107,7 @@ func TestDecodeMachine(t *testing.T) {
 			{Type: contract.AddressExternalDNS, Address: "e.example.com"},
 			{Type: contract.AddressHostname, Address: "h"},
 		},
-		FailureDomain: ptr("zone-a"),
+		FailureDomain: new("zone-a"),
 		Health:        contract.Health{State: contract.HealthRunning, Healthy: true, Reasons: []string{}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -136,11 +134,11 @@ func TestDecodeMachineDomain(t *testing.T) {
 	}{
 		{nil, `"zone-a"`, false},
 		{nil, `null`, false},
-		{ptr("zone-a"), `"zone-a"`, false},
-		{ptr("zone-b"), `"zone-a"`, true},
-		{ptr("zone-b"), `null`, true},
+		{new("zone-a"), `"zone-a"`, false},
+		{new("zone-b"), `"zone-a"`, true},
+		{new("zone-b"), `null`, true},
 		// The runtimes turn e and a combining accent into one character.
-		{ptr("re\u0301gion"), `"r\u00e9gion"`, false},
+		{new("re\u0301gion"), `"r\u00e9gion"`, false},
 	} {
 		values.Outputs["failure_domain"] = json.RawMessage(tt.output)
 		_, vs := d.DecodeMachine(values, &contract.MachineInputs{FailureDomain: tt.asked})
@@ -159,7 +157,7 @@ func TestDecodePool(t *testing.T) {
 	want := &contract.PoolOutputs{
 		ProviderID:     "sim:///groups/prod-pool",
 		ProviderIDList: []string{"sim:///zone-a/i-0001", "sim:///zone-b/i-0002"},
-		Replicas:       ptr(int64(2)),
+		Replicas:       new(int64(2)),
 		Instances: []contract.Instance{
 			{
 				ProviderID: "sim:///zone-a/i-0001", InstanceID: "i-0001", FailureDomain: "zone-a", State: contract.HealthRunning,
@@ -254,7 +252,7 @@ func TestOthersAreStillDecoded(t *testing.T) {
 	values := fixture(t, contract.RoleMachine, "typical")
 	values.Outputs["addresses"] = json.RawMessage(`[{"type":"InternalIP","address":"10.0.0.4"},{"type":"x","address":"y"}]`)
 	values.Outputs["failure_domain"] = json.RawMessage(`"` + strings.Repeat("z", 300) + `"`)
-	got, vs := v1alpha1.Definition().DecodeMachine(values, &contract.MachineInputs{FailureDomain: ptr("zone-a")})
+	got, vs := v1alpha1.Definition().DecodeMachine(values, &contract.MachineInputs{FailureDomain: new("zone-a")})
 	want := []fixtures.Expectation{
 		{Path: "outputs.addresses[1].type", Rule: contract.RuleEnum, Reason: contract.ReasonInvalid},
 		{Path: "outputs.failure_domain", Rule: contract.RuleMaxLength, Reason: contract.ReasonInvalid},

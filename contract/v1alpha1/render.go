@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,12 +76,8 @@ func (d *definition) RenderRestore(opts contract.RenderOptions) (*contract.Rende
 // valuesFile returns terraform.tfvars.json.
 func valuesFile(inputs, user members) []byte {
 	all := make(members, len(inputs)+len(user))
-	for name, raw := range inputs {
-		all[name] = raw
-	}
-	for name, raw := range user {
-		all[name] = raw
-	}
+	maps.Copy(all, inputs)
+	maps.Copy(all, user)
 	return file(all.json())
 }
 

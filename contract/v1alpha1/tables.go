@@ -25,8 +25,6 @@ const (
 // base64Pattern accepts padded standard base64, the empty string included (contract.md 10.1).
 const base64Pattern = `^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$`
 
-func bound(n int64) *int64 { return &n }
-
 func text(minLen, maxLen int) contract.Shape {
 	return contract.Shape{Kind: contract.KindString, MinLength: minLen, MaxLength: maxLen}
 }
@@ -38,11 +36,11 @@ func constant(value string) contract.Shape {
 func boolean() contract.Shape { return contract.Shape{Kind: contract.KindBool} }
 
 func integer(lower, upper int64) contract.Shape {
-	return contract.Shape{Kind: contract.KindInteger, Min: bound(lower), Max: bound(upper)}
+	return contract.Shape{Kind: contract.KindInteger, Min: new(lower), Max: new(upper)}
 }
 
 func count() contract.Shape {
-	return contract.Shape{Kind: contract.KindInteger, Min: bound(0)}
+	return contract.Shape{Kind: contract.KindInteger, Min: new(int64(0))}
 }
 
 func list(elem contract.Shape, maxItems int) contract.Shape {

@@ -9,6 +9,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -295,7 +296,7 @@ func afterApply(c contract.Cadence) string {
 
 // amount groups the digits of a number.
 func amount(n int64) string {
-	digits := fmt.Sprint(n)
+	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
