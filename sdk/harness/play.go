@@ -92,6 +92,8 @@ type play struct {
 	quiet map[*Infra]bool
 	// clusterNoise tells that the cluster's plan was not empty when a step was done.
 	clusterNoise bool
+	// machineNoise tells that a machine's plan changed nothing but outputs.
+	machineNoise bool
 	// deleted counts the machines that were destroyed.
 	deleted int
 	// failedRun says which module run ended the story; "" when none did.

@@ -157,6 +157,9 @@ func (d *drill) machinePair(in contract.MachineInputs) {
 	run := d.run(OpPlan, two.Object.Name, &two)
 	drifted := false
 	if d.must(run, idApply, "the plan of a machine that was applied") {
+		if len(run.Changes) == 0 && run.OutputsChanged && d.moved {
+			run.OutputsChanged = false // an output is not constant, as said under CP-040
+		}
 		f := judgeEmpty("CP-056", d.role, run, "the plan of a machine with its own inputs")
 		drifted = f.status == StatusFailed
 		d.add(f)
@@ -180,6 +183,7 @@ func (d *drill) refreshed(in *contract.MachineInputs, before *contract.MachineOu
 		return
 	}
 	after, _ := d.p.cfg.Definition.DecodeMachine(run.Values, in)
+	d.moved = after.ProviderID != before.ProviderID
 	d.add(judge(after.ProviderID == before.ProviderID, "CP-040", d.role,
 		fmt.Sprintf("a refresh changes provider_id from %q to %q", before.ProviderID, after.ProviderID), "provider_id is constant over a refresh"))
 }

@@ -48,6 +48,10 @@ func (p *play) judgeQuiet(i *Infra, run *Run, step Step) {
 		p.clusterNoise = !quiet
 		return
 	}
+	if len(run.Changes) == 0 && run.OutputsChanged {
+		p.machineNoise = true
+		return
+	}
 	id := "CP-056"
 	if p.quiet[i] && !quiet {
 		id = "CP-035" // it was quiet before other machines went
@@ -59,16 +63,14 @@ func (p *play) judgeQuiet(i *Infra, run *Run, step Step) {
 	p.quiet[i] = p.quiet[i] || quiet
 }
 
-// judgeNoise judges a cluster plan that is not empty once machines exist: when
-// it is not empty by itself either, that was said under another id (H4).
+// judgeNoise judges plans that may be noisy for a reason that is said under
+// another id (harness.md H4): a cluster plan that is not empty by itself
+// either, and a machine plan that only changes an output that is not constant.
 func (p *play) judgeNoise() {
-	if !p.clusterNoise {
-		return
+	if p.clusterNoise && !p.rec.hasFailed("CP-008") && !p.rec.hasFailed("CP-003") && !p.rec.hasFailed("CP-011") {
+		p.rec.fail("CP-027", contract.RoleCluster, "the cluster's plan is not empty once machines have joined the backends")
 	}
-	for _, id := range []string{"CP-008", "CP-003", "CP-011"} {
-		if p.rec.hasFailed(id) {
-			return
-		}
+	if p.machineNoise && !p.rec.hasFailed("CP-040") {
+		p.rec.fail("CP-056", contract.RoleMachine, "the plan of a machine with its own inputs changes outputs")
 	}
-	p.rec.fail("CP-027", contract.RoleCluster, "the cluster's plan is not empty once machines have joined the backends")
 }

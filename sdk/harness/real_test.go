@@ -1,0 +1,162 @@
+package harness_test
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/contract/versions"
+	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/runner"
+	"github.com/captf-toolkit/captf/sdk/runtime"
+	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
+)
+
+// noop is the set of modules that the cases change.
+const noop = "../../modules/noop"
+
+// realModules runs the modules in dir on a real runtime.
+func realModules(t testing.TB, binary *runtime.Binary, dir string) harness.Modules {
+	t.Helper()
+	set, err := runner.OpenSet(dir)
+	if err != nil {
+		t.Fatalf("opening %s: %v", dir, err)
+	}
+	r, err := runner.New(context.Background(), set, runner.Options{
+		Binary: binary, Scratch: t.TempDir(), Definition: versions.Default(), Parallel: 2,
+	})
+	if err != nil {
+		t.Fatalf("preparing %s: %v", dir, err)
+	}
+	return r
+}
+
+// The whole life of a cluster on every runtime that is found.
+func TestLifeOnRealRuntimes(t *testing.T) {
+	for _, binary := range runtimetest.Binaries(t) {
+		t.Run(string(binary.Kind), func(t *testing.T) {
+			result, err := harness.Play(context.Background(), config(t, realModules(t, binary, noop), "life", 1))
+			if err != nil {
+				t.Fatalf("playing: %v", err)
+			}
+			if result.Verdict != harness.VerdictPassed || len(result.Left) > 0 {
+				t.Errorf("verdict is %s, left are %v\n%s", result.Verdict, result.Left, story(result))
+			}
+		})
+	}
+}
+
+// realCase is a folder of testdata/cases: files that are laid over the no-op
+// modules, and what the harness must say about the result.
+type realCase struct {
+	// Scenario is K1 unless the case needs more; create adds workers and a pool.
+	Scenario string `json:"scenario"`
+	// Probes tells that the probes run too.
+	Probes bool `json:"probes"`
+	// Failed are the requirements that fail, and no others.
+	Failed []string `json:"failed"`
+	// Gate is where the run stalls, "" when it does not.
+	Gate string `json:"gate"`
+	// Output is the output that is blamed for the stall.
+	Output string `json:"output"`
+}
+
+// TestCases plays each folder of testdata/cases on real OpenTofu.
+func TestCases(t *testing.T) {
+	binary := runtimetest.OpenTofu(t)
+	folders, err := filepath.Glob("testdata/cases/*")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("reading the cases: %v", err)
+	}
+	for _, folder := range folders {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			t.Parallel()
+			want := realCase{Scenario: "K1"}
+			raw, err := os.ReadFile(filepath.Join(folder, "want.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(raw, &want); err != nil {
+				t.Fatalf("reading %s: %v", folder, err)
+			}
+			dir := t.TempDir()
+			overlay(t, noop, dir)
+			overlay(t, folder, dir)
+			cfg := config(t, realModules(t, binary, dir), "K1", 1)
+			if want.Scenario == "create" {
+				cfg.Scenario.Steps = []harness.Step{harness.StepCreate, harness.StepDelete}
+			}
+			cfg.Scenario.Probes = want.Probes
+			result, err := harness.Play(context.Background(), cfg)
+			if err != nil {
+				t.Fatalf("playing: %v", err)
+			}
+			got := realCase{Scenario: want.Scenario, Probes: want.Probes}
+			for _, q := range result.Requirements {
+				if q.Status == harness.StatusFailed {
+					got.Failed = append(got.Failed, q.ID)
+				}
+			}
+			if result.Stalled != nil {
+				got.Gate, got.Output = result.Stalled.Gate, result.Stalled.Output
+			}
+			if !slices.Equal(got.Failed, want.Failed) || got.Gate != want.Gate || got.Output != want.Output {
+				t.Errorf("got %+v, want %+v\n%s", got, want, story(result))
+			}
+			if len(result.Left) > 0 && !slices.Contains(want.Failed, "CP-039") && !slices.Contains(want.Failed, "CP-025") {
+				t.Errorf("left behind: %v", result.Left)
+			}
+		})
+	}
+}
+
+// overlay copies the role directories of a set over another.
+func overlay(t *testing.T, from, to string) {
+	t.Helper()
+	for _, role := range contract.Roles() {
+		root := filepath.Join(from, string(role))
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(from, path)
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				return os.MkdirAll(filepath.Join(to, rel), 0o750)
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(to, rel), content, 0o600)
+		})
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatalf("laying %s over: %v", from, err)
+		}
+	}
+}
+
+// BenchmarkBarOverhead compares the whole time of a life on real OpenTofu with
+// the time during which at least one runtime process ran (design D11: the
+// harness adds at most 10 %).
+func BenchmarkBarOverhead(b *testing.B) {
+	binary := runtimetest.OpenTofu(b)
+	var total, bare float64
+	for b.Loop() {
+		result, err := harness.Play(context.Background(), config(b, realModules(b, binary, noop), "life", 1))
+		if err != nil || result.Verdict != harness.VerdictPassed {
+			b.Fatalf("verdict %s, error %v", result.Verdict, err)
+		}
+		total += result.Timing.Total
+		bare += result.Timing.Runtime
+		b.ReportMetric(float64(result.Timing.Runs), "runs/life")
+	}
+	b.ReportMetric((total-bare)/bare*100, "%overhead")
+}

@@ -1,0 +1,4 @@
+# Changes by itself.
+resource "terraform_data" "clock" {
+  input = timestamp()
+}

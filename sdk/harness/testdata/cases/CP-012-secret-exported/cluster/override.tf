@@ -1,0 +1,6 @@
+output "exports" {
+  value = {
+    backend_id = "noop-backend"
+    registry   = { password = "hunter2" }
+  }
+}

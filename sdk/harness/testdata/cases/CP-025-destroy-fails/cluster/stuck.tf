@@ -1,0 +1,6 @@
+resource "terraform_data" "stuck" {
+  provisioner "local-exec" {
+    when    = destroy
+    command = "exit 1"
+  }
+}

@@ -1,0 +1,3 @@
+resource "terraform_data" "backend_member" {
+  count = 1
+}

@@ -1,0 +1,6 @@
+resource "terraform_data" "instance" {
+  provisioner "local-exec" {
+    when    = destroy
+    command = "test -f complete"
+  }
+}

@@ -1,0 +1,3 @@
+output "addresses" {
+  value = [{ type = "IP", address = "10.0.0.1" }]
+}

@@ -1,0 +1,3 @@
+output "failure_domain" {
+  value = "elsewhere"
+}

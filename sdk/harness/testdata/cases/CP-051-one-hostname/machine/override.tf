@@ -1,0 +1,6 @@
+output "addresses" {
+  value = [
+    { type = "InternalIP", address = local.address },
+    { type = "Hostname", address = "node" },
+  ]
+}

@@ -1,0 +1,3 @@
+output "health" {
+  value = { state = "pending", healthy = false, message = "waiting for the Node" }
+}

@@ -1,0 +1,3 @@
+output "interruptible" {
+  value = "no"
+}
