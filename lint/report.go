@@ -79,13 +79,19 @@ func (r *Report) Source(f Finding) string {
 	if r.tree == nil || f.WholeModule() {
 		return ""
 	}
-	line := string(r.tree.Line(f.File, f.Line))
-	if !f.Secret && !credentialLine().MatchString(line) {
+	return Mask(string(r.tree.Line(f.File, f.Line)), f.Secret)
+}
+
+// Mask hides the strings on a source line that sets something with the name of
+// a credential, and on a line that is known to hold a secret also a value that
+// is no string.
+func Mask(line string, secret bool) string {
+	if !secret && !credentialLine().MatchString(line) {
 		return line
 	}
 	head := assignment().FindString(line)
 	rest := quoted().ReplaceAllString(line[len(head):], `"…"`)
-	if f.Secret && rest == line[len(head):] {
+	if secret && rest == line[len(head):] {
 		rest = "…"
 	}
 	return head + rest

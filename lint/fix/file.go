@@ -3,6 +3,7 @@ package fix
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,15 +15,15 @@ import (
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // file is one file while it is edited: without byte order mark, and with plain
-// line feeds if it had nothing but carriage returns and line feeds.
+// line feeds if it had nothing but carriage returns and line feeds. Edits are
+// made block by block, so that everything else keeps its layout.
 type file struct {
-	name      string
-	original  []byte
-	exists    bool
-	mark      bool
-	crlf      bool
-	formatted bool
-	syntax    *hclwrite.File
+	name     string
+	original []byte
+	exists   bool
+	mark     bool
+	crlf     bool
+	text     []byte
 	// appended are blocks to add at the end.
 	appended []string
 	done     []string
@@ -37,24 +38,71 @@ func parse(name string, content []byte) (*file, error) {
 		f.crlf = true
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	}
-	f.formatted = bytes.Equal(hclwrite.Format(text), text)
-	syntax, diags := hclwrite.ParseConfig(text, name, hcl.InitialPos)
-	if diags.HasErrors() {
+	if _, diags := hclsyntax.ParseConfig(text, name, hcl.InitialPos); diags.HasErrors() {
 		return nil, fmt.Errorf("parsing %s: %w", name, diags)
 	}
-	f.syntax = syntax
+	f.text = text
 	return f, nil
 }
 
 func (f *file) did(format string, args ...any) { f.done = append(f.done, fmt.Sprintf(format, args...)) }
 
-// bytes returns the edited file. It is formatted if it was before; the layout
-// of others is their authors' business, and only what is new is laid out.
-func (f *file) bytes() []byte {
-	text := f.syntax.BuildTokens(nil).Bytes()
-	if f.formatted {
-		text = hclwrite.Format(text)
+// edit changes a block in place and lays it out anew; it is false when the
+// file has no such block.
+func (f *file) edit(blockType, label string, change func(*hclwrite.Block)) bool {
+	start, end, ok := f.find(blockType, label)
+	if !ok {
+		return false
 	}
+	syntax, diags := hclwrite.ParseConfig(f.text[start:end], f.name, hcl.InitialPos)
+	if diags.HasErrors() || len(syntax.Body().Blocks()) != 1 {
+		return false
+	}
+	change(syntax.Body().Blocks()[0])
+	edited := bytes.TrimRight(hclwrite.Format(syntax.BuildTokens(nil).Bytes()), "\n")
+	f.text = slices.Concat(f.text[:start], edited, f.text[end:])
+	return true
+}
+
+// find returns where a block starts and ends. The end is found by counting
+// braces: hcl gives a wrong one for a block on one line.
+func (f *file) find(blockType, label string) (start, end int, ok bool) {
+	parsed, _ := hclsyntax.ParseConfig(f.text, f.name, hcl.InitialPos) // it parsed before, and edits parse
+	body, isNative := parsed.Body.(*hclsyntax.Body)
+	if !isNative {
+		return 0, 0, false
+	}
+	start = -1
+	for _, b := range body.Blocks {
+		if b.Type == blockType && len(b.Labels) == 1 && b.Labels[0] == label {
+			start = b.TypeRange.Start.Byte
+			break
+		}
+	}
+	if start < 0 {
+		return 0, 0, false
+	}
+	tokens, _ := hclsyntax.LexConfig(f.text, f.name, hcl.InitialPos)
+	depth := 0
+	for _, t := range tokens {
+		if t.Range.Start.Byte < start {
+			continue
+		}
+		switch t.Type {
+		case hclsyntax.TokenOBrace:
+			depth++
+		case hclsyntax.TokenCBrace:
+			if depth--; depth == 0 {
+				return start, t.Range.End.Byte, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// bytes returns the edited file.
+func (f *file) bytes() []byte {
+	text := f.text
 	for _, block := range f.appended {
 		if len(bytes.TrimSpace(text)) > 0 {
 			text = append(bytes.TrimRight(text, " \t\r\n"), "\n\n"...)
@@ -76,45 +124,18 @@ func (f *file) bytes() []byte {
 // first, since it may hold one argument only.
 func setTrue(block *hclwrite.Block, name string) {
 	body := block.Body()
-	if a := body.GetAttribute(name); a != nil {
-		setExpr(body, name, hclwrite.TokensForValue(cty.True))
-		return
-	}
-	if onOneLine(body) {
+	if body.GetAttribute(name) == nil && onOneLine(body) {
 		for n, a := range body.Attributes() { // at most one
 			tokens := a.Expr().BuildTokens(nil)
 			body.RemoveAttribute(n)
 			body.AppendNewline()
 			body.SetAttributeRaw(n, tokens)
-			layOut(body.GetAttribute(n))
 		}
 		if len(body.Attributes()) == 0 {
 			body.AppendNewline()
 		}
 	}
-	layOut(body.SetAttributeValue(name, cty.True))
-}
-
-// layOut spaces the tokens of a new argument.
-func layOut(a *hclwrite.Attribute) {
-	const indent = 2
-	for i, t := range a.BuildTokens(nil) {
-		switch {
-		case i == 0:
-			t.SpacesBefore = indent
-		case i == 1 || i == 2: // the equals sign and what follows
-			t.SpacesBefore = 1
-		}
-	}
-}
-
-// setExpr replaces the expression of an argument; the space before it stays.
-func setExpr(body *hclwrite.Body, name string, expr hclwrite.Tokens) {
-	old := body.GetAttribute(name).Expr().BuildTokens(nil)
-	spaces := old[0].SpacesBefore
-	old[0].SpacesBefore = 0
-	expr[0].SpacesBefore = spaces
-	body.SetAttributeRaw(name, expr)
+	body.SetAttributeValue(name, cty.True)
 }
 
 func onOneLine(body *hclwrite.Body) bool {

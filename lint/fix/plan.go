@@ -177,12 +177,10 @@ func (p *planner) markSensitive(spec contract.RoleSpec) {
 		if f == nil {
 			continue
 		}
-		block := f.syntax.Body().FirstMatchingBlock("variable", []string{in.Name})
-		if block == nil {
+		if !f.edit("variable", in.Name, func(b *hclwrite.Block) { setTrue(b, "sensitive") }) {
 			p.skip("%s: the block is not in %s", what, f.name)
 			continue
 		}
-		setTrue(block, "sensitive")
 		f.did("mark %s as sensitive", in.Name)
 	}
 }
@@ -206,13 +204,17 @@ func (p *planner) sortMembers(spec contract.RoleSpec) {
 	if f == nil {
 		return
 	}
-	block := f.syntax.Body().FirstMatchingBlock("output", []string{o.Name})
-	if block == nil || block.Body().GetAttribute("value") == nil {
+	sorted := false
+	found := f.edit("output", o.Name, func(b *hclwrite.Block) {
+		if a := b.Body().GetAttribute("value"); a != nil {
+			b.Body().SetAttributeRaw("value", hclwrite.TokensForFunctionCall("sort", a.Expr().BuildTokens(nil)))
+			sorted = true
+		}
+	})
+	if !found || !sorted {
 		p.skip("%s: the block is not in %s", what, f.name)
 		return
 	}
-	value := block.Body().GetAttribute("value").Expr().BuildTokens(nil)
-	setExpr(block.Body(), "value", hclwrite.TokensForFunctionCall("sort", value))
 	f.did("sort %s", o.Name)
 }
 

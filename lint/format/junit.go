@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -18,11 +19,10 @@ func JUnit(w io.Writer, r Result, _ Options) error {
 	for _, m := range r.Modules {
 		all.AddSuite(junitSuite(m, r.Rules))
 	}
-	if err := all.WriteXML(w); err != nil {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return all.WriteXML(w)
 }
 
 func junitSuite(m Module, rules []lint.Rule) junit.Testsuite {

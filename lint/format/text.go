@@ -66,6 +66,16 @@ func (t textWriter) finding(m Module, f lint.Finding, recursive bool) {
 	}
 }
 
+// Excerpt returns a source line and a marker below the character that column,
+// counted from 1, names; each indented and with a line end.
+func Excerpt(source string, column int) string {
+	line, marker := excerpt(source, lint.Finding{Column: column, EndColumn: column + 1})
+	if line == "" {
+		return ""
+	}
+	return "    " + line + "\n    " + marker + "\n"
+}
+
 // maxExcerpt is how many characters of a source line are shown.
 const maxExcerpt = 160
 
@@ -122,12 +132,16 @@ func whatWasRead(r Result) string {
 			parts = append(parts, "read "+strings.ToLower(rt.String())+" files")
 		}
 	}
-	text := strings.Join(parts, " and ")
-	if r.Recursive {
-		text = strings.TrimPrefix(text+fmt.Sprintf(" of %d module(s)", len(r.Modules)-unread), " ")
+	if r.Recursive && unread < len(r.Modules) {
+		parts[len(parts)-1] += fmt.Sprintf(" of %d module(s)", len(r.Modules)-unread)
 	}
+	text := strings.Join(parts, " and ")
 	if unread > 0 {
-		text += fmt.Sprintf(", %d module(s) not readable", unread)
+		parts = []string{fmt.Sprintf("%d module(s) not readable", unread)}
+		if text != "" {
+			parts = append([]string{text}, parts...)
+		}
+		text = strings.Join(parts, ", ")
 	}
 	return text
 }

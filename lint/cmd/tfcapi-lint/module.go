@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -284,12 +286,46 @@ func displayPath(dir string) string {
 	return filepath.ToSlash(dir)
 }
 
+// maxProblems is how many problems of one module are printed.
+const maxProblems = 20
+
+// printProblems says why modules cannot be read, with the source lines.
 func printProblems(w io.Writer, r format.Result) {
 	for _, m := range r.Modules {
-		if m.Err != nil {
-			fmt.Fprintf(w, "tfcapi-lint: the module in %s cannot be read:\n%s\n", m.Path, m.Err)
+		if m.Err == nil {
+			continue
+		}
+		fmt.Fprintf(w, "tfcapi-lint: the module in %s cannot be read:\n", m.Path)
+		var load *module.LoadError
+		if !errors.As(m.Err, &load) {
+			fmt.Fprintln(w, m.Err)
+			continue
+		}
+		for i, d := range load.Problems {
+			if i == maxProblems {
+				fmt.Fprintf(w, "and %d more problems\n", len(load.Problems)-i)
+				break
+			}
+			fmt.Fprintf(w, "%s: %s\n", load.Place(d), module.Message(d))
+			if d.Subject != nil {
+				io.WriteString(w, format.Excerpt(lint.Mask(sourceLine(load.Files, d.Subject), false), d.Subject.Start.Column))
+			}
 		}
 	}
+}
+
+// sourceLine returns the line on which a problem starts.
+func sourceLine(files []*module.File, at *hcl.Range) string {
+	for _, f := range files {
+		if f.Name != at.Filename {
+			continue
+		}
+		lines := bytes.SplitN(f.Bytes, []byte("\n"), at.Start.Line+1)
+		if n := at.Start.Line; n >= 1 && n <= len(lines) {
+			return strings.TrimSuffix(string(lines[n-1]), "\r")
+		}
+	}
+	return ""
 }
 
 func (p *plan) exitCode(r format.Result) int {

@@ -65,7 +65,7 @@ Exit codes:
 		return usage(fmt.Errorf("%w\nrun `%s --help` for the flags", err, cmd.CommandPath()))
 	})
 	f := root.Flags()
-	f.StringVar(&version, "version", "", "print the version; `raw` prints all that the build recorded")
+	f.StringVar(&version, "version", "", "print the version; the `form` raw prints all that the build recorded")
 	f.Lookup("version").NoOptDefVal = "short"
 	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
 	f.BoolVar(&list, "list", false, "list all checks")
