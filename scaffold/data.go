@@ -6,10 +6,11 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/captf-toolkit/captf/contract"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/mitchellh/go-wordwrap"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/captf-toolkit/captf/contract"
 )
 
 // commentWidth is where comments that come from the tables are wrapped.

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/captf-toolkit/captf/contract"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/captf-toolkit/captf/contract"
 )
 
 //go:embed templates

@@ -7,8 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/golden"
@@ -18,8 +22,6 @@ import (
 	"github.com/captf-toolkit/captf/sdk/module"
 	"github.com/captf-toolkit/captf/sdk/runtime"
 	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // examples is where the generated set is checked in, for people to look at.
@@ -125,6 +127,7 @@ func TestAnyFlags(t *testing.T) {
 	t.Parallel()
 	// Flags that only change README and workflow give a module that was seen before.
 	seen := map[string]bool{}
+	parent, runs := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
 			Set:      rapid.Bool().Draw(t, "set"),
@@ -147,16 +150,13 @@ func TestAnyFlags(t *testing.T) {
 		if !slices.EqualFunc(tree.Files, again.Files, same) {
 			t.Fatal("the same flags give other files")
 		}
-		dir, err := os.MkdirTemp("", "scaffold-any-*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		if err := tree.Write(context.Background(), filepath.Join(dir, "new")); err != nil {
+		runs++
+		dir := filepath.Join(parent, strconv.Itoa(runs))
+		if err := tree.Write(context.Background(), dir); err != nil {
 			t.Fatal(err)
 		}
 		for _, role := range o.Roles() {
-			at := filepath.Join(dir, "new")
+			at := dir
 			if o.Set {
 				at = filepath.Join(at, string(role))
 			}

@@ -271,7 +271,7 @@ func (u *Update) Conflicts() []Change {
 
 // Apply carries the update out, whole or not at all. It fails before it writes
 // anything if a file is no longer what the plan saw.
-func (u *Update) Apply(ctx context.Context) (err error) {
+func (u *Update) Apply(ctx context.Context) error {
 	if len(u.steps) == 0 {
 		return nil
 	}
@@ -280,45 +280,49 @@ func (u *Update) Apply(ctx context.Context) (err error) {
 		return err
 	}
 	defer root.Close()
-
 	var undo undoList
-	defer func() {
-		if err != nil {
-			err = undo.back(fmt.Errorf("updating %s: %w", u.Dir, err))
-		}
-	}()
+	stage, err := u.carryOut(ctx, root, &undo)
+	if err != nil {
+		return undo.back(fmt.Errorf("updating %s: %w", u.Dir, err))
+	}
+	// The update is done. Taking it back now would need what is being removed here.
+	if err := root.RemoveAll(stage); err != nil {
+		return fmt.Errorf("updating %s: it is done, but %s, where files were prepared, could not be removed: %w", u.Dir, stage, err)
+	}
+	return nil
+}
+
+// carryOut verifies, prepares and commits all steps. It returns the directory in
+// which they were prepared, and which now holds what was replaced.
+func (u *Update) carryOut(ctx context.Context, root *os.Root, undo *undoList) (string, error) {
 	for _, s := range u.steps {
 		if err := s.verify(root); err != nil {
-			return err
+			return "", err
 		}
 	}
 	full, err := os.MkdirTemp(u.Dir, stagePrefix)
 	if err != nil {
-		return err
+		return "", err
 	}
 	stage := filepath.Base(full)
 	undo.add(func() error { return root.RemoveAll(stage) })
 	for i, s := range u.steps {
 		if err := ctx.Err(); err != nil {
-			return err
+			return "", err
 		}
 		if s.content == nil {
 			continue
 		}
 		if err := root.WriteFile(path.Join(stage, "new-"+strconv.Itoa(i)), s.content, 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
 	for i, s := range u.steps {
-		if err := s.commit(root, stage, i, &undo); err != nil {
-			return err
+		if err := s.commit(root, stage, i, undo); err != nil {
+			return "", err
 		}
 	}
-	// From here on the update is done; what is left in the stage is of no use.
-	if rerr := root.RemoveAll(stage); rerr != nil {
-		return nil //nolint:nilerr // the files are in place, which is what was asked for.
-	}
-	return nil
+	return stage, nil
 }
 
 // verify tells that the file is no longer what the plan saw.

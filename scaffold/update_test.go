@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/captf-toolkit/captf/contract"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf-toolkit/captf/contract"
 )
 
 // older writes a scaffold of a role as an older release would have: the files in

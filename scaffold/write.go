@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // stagePrefix starts the name of the directory in which files are prepared.
@@ -152,8 +153,8 @@ func (u *undoList) add(f func() error) { *u = append(*u, f) }
 // returns the reason for it with what came of it.
 func (u *undoList) back(reason error) error {
 	var errs []error
-	for i := len(*u) - 1; i >= 0; i-- {
-		errs = append(errs, (*u)[i]())
+	for _, step := range slices.Backward(*u) {
+		errs = append(errs, step())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w; taking back what was done failed too: %w", reason, err)

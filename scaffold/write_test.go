@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/captf-toolkit/captf/contract"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf-toolkit/captf/contract"
 )
 
 // listing returns what a directory holds, staging directories included.

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/sdk/runtime"
 	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestModuleTests(t *testing.T) {
@@ -190,8 +191,6 @@ func common(name string) contract.CommonInputs {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func clusterInputs() *contract.ClusterInputs {
 	return &contract.ClusterInputs{CommonInputs: common("dev-x7k2p")}
 }
@@ -199,7 +198,7 @@ func clusterInputs() *contract.ClusterInputs {
 func machineInputs(exports json.RawMessage) *contract.MachineInputs {
 	return &contract.MachineInputs{
 		CommonInputs: common("dev-control-plane-1"), ClusterOutputs: exports,
-		MachineName: "dev-cp-abcde", ControlPlane: true, KubernetesVersion: ptr("v1.36.1"), FailureDomain: ptr("fd1"),
+		MachineName: "dev-cp-abcde", ControlPlane: true, KubernetesVersion: new("v1.36.1"), FailureDomain: new("fd1"),
 		Bootstrap: contract.Bootstrap{Data: []byte("#cloud-config\n"), Format: "cloud-config"},
 	}
 }
@@ -207,7 +206,7 @@ func machineInputs(exports json.RawMessage) *contract.MachineInputs {
 func poolInputs(exports json.RawMessage) *contract.PoolInputs {
 	return &contract.PoolInputs{
 		CommonInputs: common("dev-pool-x7k2p"), ClusterOutputs: exports,
-		MachinePoolName: "dev-pool", Replicas: 3, KubernetesVersion: ptr("v1.36.1"),
+		MachinePoolName: "dev-pool", Replicas: 3, KubernetesVersion: new("v1.36.1"),
 		Bootstrap:             contract.Bootstrap{Data: []byte("#cloud-config\n"), Format: "cloud-config"},
 		ClusterFailureDomains: []string{"fd1"}, NodeLabels: map[string]string{"example.com/team": "a"},
 	}
@@ -310,7 +309,7 @@ func TestPoolChanges(t *testing.T) {
 			[]string{"update terraform_data.group"},
 		},
 		{
-			"build metadata", func(in *contract.PoolInputs) { in.KubernetesVersion = ptr("v1.36.1+rke2r1") },
+			"build metadata", func(in *contract.PoolInputs) { in.KubernetesVersion = new("v1.36.1+rke2r1") },
 			[]string{"replace terraform_data.kubernetes_version_roll", "update terraform_data.group"},
 		},
 		{

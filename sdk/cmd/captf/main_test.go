@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/captf-toolkit/captf/contract/golden"
 	"github.com/captf-toolkit/captf/contract/versions"
-	"github.com/google/go-cmp/cmp"
 )
 
 // captf runs a command line and returns its exit code and what it printed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,10 +76,8 @@ func exactly(n int, what string) cobra.PositionalArgs {
 
 // checkOutput refuses a format that is not among formats.
 func checkOutput(format string, formats ...string) error {
-	for _, f := range formats {
-		if f == format {
-			return nil
-		}
+	if slices.Contains(formats, format) {
+		return nil
 	}
 	return usage(fmt.Errorf("parsing --output %q: it is one of %s", format, strings.Join(formats, ", ")))
 }

@@ -2,14 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/scaffold"
-	"github.com/spf13/cobra"
 )
 
 // scaffoldFlags are the flags of captf scaffold.
@@ -70,10 +72,10 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 func (f scaffoldFlags) options() (scaffold.Options, error) {
 	o := scaffold.Options{Set: f.set, Contract: f.contract}
 	if f.role == "" && !f.set && !f.update {
-		return o, fmt.Errorf("one of --role, --set and --update is needed")
+		return o, errors.New("one of --role, --set and --update is needed")
 	}
 	if f.role != "" && f.set {
-		return o, fmt.Errorf("--role and --set exclude each other: a set has modules of all roles")
+		return o, errors.New("--role and --set exclude each other: a set has modules of all roles")
 	}
 	var err error
 	if f.role != "" {
@@ -102,7 +104,7 @@ func runScaffold(cmd *cobra.Command, f scaffoldFlags, dir string) error {
 		return err
 	}
 	if dir == "" {
-		return usage(fmt.Errorf("the directory is an empty string"))
+		return usage(errors.New("the directory is an empty string"))
 	}
 	o, err := f.options()
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/spf13/cobra"
+
+	"github.com/captf-toolkit/captf/contract/versions"
 )
 
 // Stamped by a release build: -ldflags "-X main.version=v1.2.3". Without it the
