@@ -260,7 +260,7 @@ func (d *decoder) condition(b *hcl.Block) *Condition {
 		c.Condition = a.Expr
 		if len(a.Expr.Variables()) == 0 {
 			d.fail(a.Expr.Range(), "Constant condition",
-				"a %s that refers to nothing checks nothing; refer to what is to be checked", b.Type)
+				"the condition of this %s refers to nothing and so checks nothing; refer to what is to be checked", b.Type)
 		}
 	}
 	if a := content.Attributes["error_message"]; a != nil {

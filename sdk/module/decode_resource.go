@@ -74,6 +74,7 @@ func (d *decoder) lifecycle(r *Resource, b *hcl.Block) {
 	content := d.content("lifecycle", b.Body, lifecycleSchema)
 	attrs := content.Attributes
 	lc := &r.Lifecycle
+	lc.DefRange = b.DefRange
 	lc.Attributes = attrs
 	if lc.Attributes == nil {
 		lc.Attributes = hcl.Attributes{}

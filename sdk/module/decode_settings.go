@@ -223,9 +223,13 @@ func (d *decoder) provider(b *hcl.Block) *Provider {
 	if !d.providerName(p.Name, b.LabelRanges[0]) {
 		return nil
 	}
-	p.Alias = d.text(attrs, "alias")
-	if a := attrs["alias"]; a != nil && !hclsyntax.ValidIdentifier(p.Alias) {
-		d.fail(a.Expr.Range(), "Invalid provider alias", "%q is not a name; %s", p.Alias, nameRule)
+	if a := attrs["alias"]; a != nil {
+		if val, ok := d.constant(a, cty.String); ok {
+			p.Alias = val.AsString()
+			if !hclsyntax.ValidIdentifier(p.Alias) {
+				d.fail(a.Expr.Range(), "Invalid provider alias", "%q is not a name; %s", p.Alias, nameRule)
+			}
+		}
 	}
 	if a := attrs["version"]; a != nil {
 		d.constraint(a)

@@ -236,7 +236,7 @@ func (d *decoder) check(b *hcl.Block) {
 				}
 			}
 			if r.Lifecycle.Attributes != nil {
-				d.fail(inner.DefRange, "Unsupported block", "a data block inside a check block has no lifecycle; remove that block")
+				d.fail(r.Lifecycle.DefRange, "Unsupported block", "a data block inside a check block has no lifecycle; remove that block")
 			}
 			c.Data = r
 			d.out.resources = append(d.out.resources, r)

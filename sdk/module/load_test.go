@@ -487,3 +487,44 @@ func TestErrorText(t *testing.T) {
 		t.Errorf("got %d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 }
+
+type brokenFS struct{ fstest.MapFS }
+
+func (brokenFS) ReadDir(string) ([]fs.DirEntry, error) { panic("out of order") }
+
+func TestPanicIsAnError(t *testing.T) {
+	_, err := module.LoadFS(brokenFS{}, "/m", module.Options{})
+	if want := "/m: Internal error: out of order while reading the directory; please report it together with the module"; err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestReferences checks the helpers of references.
+func TestReferences(t *testing.T) {
+	got, err := module.Load("testdata/valid/required-providers", module.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refs := got.Primary.References(); len(refs) != 0 {
+		t.Errorf("the iterator of a dynamic block is no reference: %v", refs)
+	}
+	got, err = module.Load("testdata/valid/local-modules", module.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tags []module.Reference
+	for _, ref := range got.Primary.References() {
+		if ref.Is("var", "tags") {
+			tags = append(tags, ref)
+		}
+	}
+	if len(tags) != 1 || tags[0].Owner.Argument() != "tags" || tags[0].Owner.Call.Module.Dir != "modules/net" || tags[0].Name() != "tags" {
+		t.Errorf("got %v", tags)
+	}
+	if n := len(got.Primary.Call("net").Body.HCL()); n != 1 {
+		t.Errorf("the call's body has %d parts", n)
+	}
+	if (module.Owner{}).Argument() != "" || (module.Reference{}).Name() != "" {
+		t.Error("zero values have names")
+	}
+}

@@ -30,6 +30,7 @@ func tooDeep(src []byte, isJSON bool) (hcl.Pos, bool) {
 // and strings for code, so that it may be far too high.
 func roughNesting(src []byte) int {
 	depth, deepest, operators := 0, 0, 0
+	var last byte
 	for _, c := range src {
 		switch c {
 		case '(', '[', '{':
@@ -40,9 +41,14 @@ func roughNesting(src []byte) int {
 			}
 		case ')', ']', '}':
 			depth = max(depth-1, 0)
-		case '+', '-', '*', '/', '%', '!', '?', ':', '&', '|', '<', '>', '=':
+		case '+', '-', '*', '/', '%', '!', '?', ':', '&', '|', '<', '>':
 			operators++
+		case '=':
+			if last == '=' {
+				operators++
+			}
 		}
+		last = c
 	}
 	return deepest + operators
 }

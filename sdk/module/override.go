@@ -164,6 +164,9 @@ func (l Lifecycle) override(o *Lifecycle) Lifecycle {
 	top := maps.Clone(o.Attributes)
 	delete(top, "replace_triggered_by")
 	delete(top, "enabled")
+	if l.Attributes == nil {
+		l.DefRange = o.DefRange
+	}
 	l.Attributes = overlay(l.Attributes, top)
 	if top["create_before_destroy"] != nil {
 		l.CreateBeforeDestroy = o.CreateBeforeDestroy

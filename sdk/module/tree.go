@@ -33,7 +33,7 @@ type Tree struct {
 	// Escapes lists what was not read because it lies, or leads, outside the
 	// root directory, or leads nowhere, or back to itself.
 	Escapes []Escape
-	// Warnings are the warnings that a runtime would print while loading.
+	// Warnings are what the parsers warn of.
 	Warnings hcl.Diagnostics
 }
 

@@ -202,6 +202,8 @@ func (r *Resource) Address() string {
 
 // Lifecycle is a lifecycle block. All fields are zero when it is absent.
 type Lifecycle struct {
+	// DefRange is the block's header.
+	DefRange hcl.Range
 	// Attributes holds the arguments of the block by name, after overrides.
 	Attributes hcl.Attributes
 	// CreateBeforeDestroy is the argument's value.

@@ -1,0 +1,7 @@
+variable "dir" {
+  type    = string
+  default = "m"
+}
+module "m" {
+  source = "./${lower(var.dir)}"
+}

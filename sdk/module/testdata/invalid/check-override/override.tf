@@ -1,0 +1,6 @@
+check "x" {
+  assert {
+    condition     = local.a
+    error_message = "Never."
+  }
+}

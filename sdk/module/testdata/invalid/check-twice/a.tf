@@ -1,0 +1,9 @@
+check "x" {
+  assert {
+    condition     = local.a
+    error_message = "Never."
+  }
+}
+locals {
+  a = true
+}

@@ -1,0 +1,9 @@
+removed {
+  from = terraform_data.gone
+  lifecycle {
+    destroy = true
+  }
+  provisioner "local-exec" {
+    command = "true"
+  }
+}
