@@ -24,13 +24,27 @@ func (p *play) probeMachines(base *contract.MachineInputs) {
 	if len(domains) > 0 {
 		in.FailureDomain = &domains[0]
 	}
-	p.probe("plans with other names, payloads, versions and placements", contract.RoleMachine, func(d *drill) { d.machinePlans(in, other, domains) })
-	p.probe("two machines side by side, refreshed and destroyed one after the other", contract.RoleMachine, func(d *drill) { d.machinePair(in) })
-	p.probe("a create that breaks midway, destroyed twice", contract.RoleMachine, func(d *drill) { d.machinePartial(in) })
+	// The other drills wait for a plan with names like theirs, so that one fault is blamed once (H4).
+	planned := make(chan bool)
+	p.probe("plans with other names, payloads, versions and placements", contract.RoleMachine, func(d *drill) {
+		defer close(planned)
+		d.machinePlans(in, other, domains, planned)
+	})
+	p.probe("two machines side by side, refreshed and destroyed one after the other", contract.RoleMachine, func(d *drill) {
+		if <-planned {
+			d.machinePair(in)
+		}
+	})
+	p.probe("a create that breaks midway, destroyed twice", contract.RoleMachine, func(d *drill) {
+		if <-planned {
+			d.machinePartial(in)
+		}
+	})
 }
 
-// machinePlans plans variations of the inputs on an object without state.
-func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap, domains []string) {
+// machinePlans plans variations of the inputs on an object without state. It
+// tells the drills that wait for it, twice, once the first plan succeeded.
+func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap, domains []string, planned chan<- bool) {
 	object := d.p.probeName("plan")
 	base := d.values(object, &in)
 	if base == nil {
@@ -40,6 +54,8 @@ func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap
 		d.blameBase(object, in, base)
 		return
 	}
+	planned <- true
+	planned <- true
 	d.add(finding{id: "CP-052", role: d.role, status: StatusPassed, evidence: []string{"planned with captf_object.name unlike machine_name"}})
 	d.payloads(object, in, other, base)
 	for _, v := range d.machineVariations(in, domains) {
@@ -154,12 +170,9 @@ func (d *drill) machinePair(in contract.MachineInputs) {
 		fmt.Sprintf("two machines have the same provider_id %q", a.ProviderID), "two machines have different provider ids"))
 	d.hostnames(first, second, a, b)
 	d.refreshed(&one, a)
-	run := d.run(OpPlan, two.Object.Name, &two)
+	run := d.plan(&two)
 	drifted := false
 	if d.must(run, idApply, "the plan of a machine that was applied") {
-		if len(run.Changes) == 0 && run.OutputsChanged && d.moved {
-			run.OutputsChanged = false // an output is not constant, as said under CP-040
-		}
 		f := judgeEmpty("CP-056", d.role, run, "the plan of a machine with its own inputs")
 		drifted = f.status == StatusFailed
 		d.add(f)
@@ -169,11 +182,21 @@ func (d *drill) machinePair(in contract.MachineInputs) {
 	case drifted:
 		d.skip("the plan of a machine is never empty, as said under CP-056", "CP-035")
 	case destroyed:
-		if run := d.run(OpPlan, two.Object.Name, &two); d.must(run, "CP-035", "the plan of a machine after another was destroyed") {
+		if run := d.plan(&two); d.must(run, "CP-035", "the plan of a machine after another was destroyed") {
 			d.add(judgeEmpty("CP-035", d.role, run, "the plan of a machine after another was destroyed"))
 		}
 	}
 	d.must(d.run(OpDestroy, two.Object.Name, &two), "CP-039", "destroy with the recorded inputs")
+}
+
+// plan plans a machine with its own inputs. Outputs that change are left out
+// when one of them was seen to be not constant: that is said under CP-040.
+func (d *drill) plan(in *contract.MachineInputs) *Run {
+	run := d.run(OpPlan, in.Object.Name, in)
+	if run != nil && d.moved {
+		run.OutputsChanged = false
+	}
+	return run
 }
 
 // refreshed judges that a refresh keeps the provider id (CP-040).
