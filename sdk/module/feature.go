@@ -60,6 +60,7 @@ var features = []Feature{
 	{"provider.for_each", `"for_each" in a provider block`, "", "1.9.0"},
 	{"removed", `"removed" block`, "1.7.0", "1.7.0"},
 	{"removed.connection", `"connection" in a removed block`, "1.9.0", ""},
+	{"removed.lifecycle", `"lifecycle" in a removed block`, "1.7.0", "1.10.0"},
 	{"removed.provisioner", `"provisioner" in a removed block`, "1.9.0", "1.10.0"},
 	{"terraform.cloud", `"cloud" block`, "1.1.0", "1.6.0"},
 	{"terraform.encryption", `"encryption" block`, "", "1.7.0"},

@@ -354,7 +354,7 @@ func traversal(tr hcl.Traversal) string {
 			if s.Key.Type() == cty.String {
 				fmt.Fprintf(&b, "[%q]", s.Key.AsString())
 			} else {
-				fmt.Fprintf(&b, "[%s]", s.Key.AsBigFloat())
+				fmt.Fprintf(&b, "[%s]", s.Key.AsBigFloat().Text('f', -1))
 			}
 		}
 	}

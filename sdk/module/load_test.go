@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -430,8 +431,43 @@ func TestLookups(t *testing.T) {
 	if o.JSON() || !module.IsJSON(o.Attr("description").Range) {
 		t.Error("the output's syntax is wrong")
 	}
-	if fs := module.Features(); len(fs) == 0 || fs[0].Since(module.Terraform) == "" {
-		t.Errorf("features: %v", fs)
+}
+
+// TestFeatures checks the table of features, and that each one that a module
+// without other providers can use has a case.
+func TestFeatures(t *testing.T) {
+	all := module.Features()
+	if !slices.IsSortedFunc(all, func(a, b module.Feature) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Error("not sorted by ID")
+	}
+	seen := map[string]bool{"lifecycle.action_trigger": true}
+	for _, group := range []string{"valid", "features"} {
+		for _, name := range cases(t, group) {
+			got, err := module.Load(caseDir(name), module.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range module.Runtimes() {
+				for _, m := range got.Modules(r) {
+					for _, use := range m.Features {
+						seen[use.ID] = true
+					}
+				}
+			}
+		}
+	}
+	for _, f := range all {
+		if !seen[f.ID] {
+			t.Errorf("no case uses %s", f.ID)
+		}
+		if f.Construct == "" || f.Terraform == "" && f.OpenTofu == "" {
+			t.Errorf("%s is incomplete", f.ID)
+		}
+		for _, r := range module.Runtimes() {
+			if since := f.Since(r); since != "" && strings.Count(since, ".") != 2 {
+				t.Errorf("%s: %q is no version of %s", f.ID, since, r)
+			}
+		}
 	}
 }
 
