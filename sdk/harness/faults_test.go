@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/harnesstest"
+	"github.com/captf-toolkit/captf/sdk/harness/kcp"
 )
 
 // A fault is one way in which a module breaks a requirement; the story must
@@ -429,6 +431,32 @@ func TestEveryJudgedRequirementHasAFault(t *testing.T) {
 	for _, q := range result.Requirements {
 		if q.Status == harness.StatusPassed && !covered[q.ID] {
 			t.Errorf("%s passes, and no fault shows it failing", q.ID)
+		}
+	}
+}
+
+// An output that is not declared is named, whichever it is.
+func TestEveryMissingOutputIsNamed(t *testing.T) {
+	plane := kcp.New()
+	create := harness.Scenario{ID: "create", Steps: []harness.Step{harness.StepCreate, harness.StepDelete}}
+	for _, role := range contract.Roles() {
+		for _, out := range versions.Default().Spec(role).Outputs {
+			t.Run(string(role)+"."+out.Name, func(t *testing.T) {
+				set := harnesstest.New(contract.Roles()...)
+				set.Undeclared[string(role)+"."+out.Name] = true
+				result, err := harness.Play(context.Background(), harness.Config{
+					Modules: set, Definition: versions.Default(), ControlPlane: plane, Scenario: create, Seed: 1,
+				})
+				if err != nil {
+					t.Fatalf("playing: %v", err)
+				}
+				if result.Stalled == nil || result.Stalled.Output != string(role)+"."+out.Name || result.Stalled.Requirement != "contract/"+out.Name {
+					t.Errorf("stalled is %+v", result.Stalled)
+				}
+				if len(set.Objects()) > 0 {
+					t.Errorf("left behind: %v", set.Objects())
+				}
+			})
 		}
 	}
 }
