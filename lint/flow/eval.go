@@ -7,6 +7,10 @@ import (
 )
 
 func (a *Analyzer) eval(s *Scope, expr hcl.Expression, depth int) Value {
+	return a.evalUnbounded(s, expr, depth).bounded()
+}
+
+func (a *Analyzer) evalUnbounded(s *Scope, expr hcl.Expression, depth int) Value {
 	if expr == nil {
 		return Value{}
 	}

@@ -55,6 +55,34 @@ type Value struct {
 	Conditional bool
 	// Alternatives are those of a Union: at least two, none of them a union.
 	Alternatives []Value
+
+	// size is the number of values inside, itself included; 0 counts as 1.
+	size int
+}
+
+// maxSize bounds the values inside one value. Text that names a local twice in
+// the next one, and so on, describes a value too large to look through.
+const maxSize = 10_000
+
+// bounded returns the value, or an unknown one if it is too large.
+func (v Value) bounded() Value {
+	n := 1
+	for _, list := range [][]Value{v.Items, v.Alternatives} {
+		for _, item := range list {
+			n += max(item.size, 1)
+		}
+	}
+	for _, a := range v.Attributes {
+		n += max(a.size, 1)
+	}
+	if v.Item != nil {
+		n += max(v.Item.size, 1)
+	}
+	if n > maxSize {
+		return unknown(v.Range)
+	}
+	v.size = n
+	return v
 }
 
 func unknown(r hcl.Range) Value { return Value{Range: r} }

@@ -1,0 +1,281 @@
+package lint_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/contract/golden"
+	"github.com/captf-toolkit/captf/contract/versions"
+	"github.com/captf-toolkit/captf/lint"
+	"github.com/captf-toolkit/captf/lint/rules"
+	"github.com/captf-toolkit/captf/sdk/module"
+)
+
+// A case is a folder testdata/bad/<name> with a module that cannot be read, and
+// places.txt with the file, line and column of each problem.
+func TestUnreadableModules(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/bad/*/module")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no case: %v", err)
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(filepath.Dir(dir)), func(t *testing.T) {
+			for _, role := range contract.Roles() {
+				report, err := lint.Run(options(dir, role))
+				if err == nil {
+					t.Fatalf("%s: read without an error, findings %v", role, ids(report))
+				}
+				var load *module.LoadError
+				if !errors.As(err, &load) {
+					t.Fatalf("not a load error: %v", err)
+				}
+				// The wording is the loader's business; here it counts that each
+				// problem has a place and a text.
+				var places strings.Builder
+				for _, p := range load.Problems {
+					fmt.Fprintln(&places, strings.TrimPrefix(filepath.ToSlash(load.Place(p)), filepath.ToSlash(dir)))
+					if module.Message(p) == "" {
+						t.Errorf("%s: no message", load.Place(p))
+					}
+				}
+				golden.Assert(t, filepath.Join(filepath.Dir(dir), "places.txt"), []byte(places.String()))
+			}
+		})
+	}
+}
+
+// loadFails runs the linter on a directory that it must refuse with a text.
+func loadFails(t *testing.T, dir, text string) {
+	t.Helper()
+	report, err := lint.Run(options(dir, contract.RoleMachine))
+	if err == nil {
+		t.Fatalf("read without an error, findings %v", ids(report))
+	}
+	if !strings.Contains(err.Error(), text) {
+		t.Errorf("error %q does not say %q", err, text)
+	}
+}
+
+func TestBadDirectories(t *testing.T) {
+	t.Run("empty", func(t *testing.T) { loadFails(t, t.TempDir(), "") })
+	t.Run("missing", func(t *testing.T) { loadFails(t, filepath.Join(t.TempDir(), "nowhere"), "nowhere") })
+	t.Run("a file", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "main.tf")
+		writeFile(t, file, "variable \"a\" {}\n")
+		loadFails(t, file, "directory")
+	})
+	t.Run("a directory named as a file", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "main.tf"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		loadFails(t, dir, "")
+	})
+	t.Run("link to nowhere", func(t *testing.T) {
+		dir := t.TempDir()
+		symlink(t, "nowhere.tf", filepath.Join(dir, "main.tf"))
+		loadFails(t, dir, "main.tf")
+	})
+	t.Run("link to itself", func(t *testing.T) {
+		dir := t.TempDir()
+		symlink(t, "main.tf", filepath.Join(dir, "main.tf"))
+		loadFails(t, dir, "main.tf")
+	})
+	t.Run("a pipe", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := syscall.Mkfifo(filepath.Join(dir, "main.tf"), 0o644); err != nil {
+			t.Skip(err)
+		}
+		loadFails(t, dir, "main.tf")
+	})
+	t.Run("no permission", func(t *testing.T) {
+		if os.Getuid() == 0 {
+			t.Skip("root may read everything")
+		}
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "main.tf"), "variable \"a\" {}\n")
+		if err := os.Chmod(filepath.Join(dir, "main.tf"), 0); err != nil {
+			t.Fatal(err)
+		}
+		loadFails(t, dir, "main.tf")
+	})
+	t.Run("a huge file", func(t *testing.T) {
+		dir := t.TempDir()
+		f, err := os.Create(filepath.Join(dir, "main.tf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := f.Truncate(module.DefaultMaxFileBytes + 1); err != nil {
+			t.Fatal(err)
+		}
+		loadFails(t, dir, "main.tf")
+	})
+}
+
+func symlink(t *testing.T, target, link string) {
+	t.Helper()
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip("no symbolic links here")
+	}
+}
+
+func TestLinkOutOfTheModuleIsAFinding(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "shared.tf")
+	writeFile(t, outside, "variable \"captf_secret\" {}\n")
+	dir := copyGood(t, contract.RoleMachine)
+	symlink(t, outside, filepath.Join(dir, "shared.tf"))
+	expect(t, dir, contract.RoleMachine, []string{"error module/source-escape"})
+
+	dir = copyGood(t, contract.RoleMachine)
+	symlink(t, filepath.Dir(outside), filepath.Join(dir, "lib"))
+	apply(t, dir, edit{file: "call.tf", new: "module \"lib\" {\n  source = \"./lib\"\n}\n"})
+	expect(t, dir, contract.RoleMachine, []string{"error module/source-escape"})
+}
+
+func TestLinkLoopOfCalledModules(t *testing.T) {
+	dir := copyGood(t, contract.RoleMachine)
+	symlink(t, ".", filepath.Join(dir, "again"))
+	apply(t, dir, edit{file: "call.tf", new: "module \"again\" {\n  source = \"./again\"\n}\n"})
+	expect(t, dir, contract.RoleMachine, []string{"error module/source-escape"})
+}
+
+func TestByteOrderMarkAndLineEnds(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "main.tf"), "\xef\xbb\xbf# comment\r\n\r\nvariable \"size\" {\r\n\ttype = number\r\n}\r\n")
+	report := run(t, dir, contract.RoleMachine)
+	for _, f := range report.Findings {
+		if f.ID != "input/user-variable-default" {
+			continue
+		}
+		if f.Line != 3 || f.Column != 1 || report.Source(f) != `variable "size" {` {
+			t.Errorf("at %d:%d, source %q", f.Line, f.Column, report.Source(f))
+		}
+		return
+	}
+	t.Errorf("not found: %+v", report.Findings)
+}
+
+func TestTwoThousandVariables(t *testing.T) {
+	dir := copyGood(t, contract.RoleMachine)
+	var b strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&b, "variable \"v%d\" {\n  type = map(object({ a = string, b = optional(list(number), [%d]) }))\n}\n\nlocals {\n  l%d = var.v%d\n}\n\n", i, i, i, i)
+	}
+	writeFile(t, filepath.Join(dir, "many.tf"), b.String())
+	report := run(t, dir, contract.RoleMachine)
+	if s := report.Summary(); s.Warning != 2000 || s.Error != 0 {
+		t.Errorf("summary is %+v", s)
+	}
+}
+
+// TestDeepExpressions makes sure that hostile nesting ends, with an answer.
+func TestDeepExpressions(t *testing.T) {
+	for name, value := range map[string]string{
+		"parentheses":  strings.Repeat("(", 300) + "1" + strings.Repeat(")", 300),
+		"conditionals": strings.Repeat("var.a ? null : ", 300) + "null",
+		"lists":        strings.Repeat("[", 300) + strings.Repeat("]", 300),
+		"doubling":     "local.l40",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := copyGood(t, contract.RoleCluster)
+			var b strings.Builder
+			b.WriteString("variable \"a\" {\n  type    = bool\n  default = true\n}\n\nlocals {\n  l0 = var.a ? 1 : \"x\"\n")
+			for i := range 40 {
+				fmt.Fprintf(&b, "  l%d = var.a ? [local.l%d, local.l%d] : { a = local.l%d }\n", i+1, i, i, i)
+			}
+			fmt.Fprintf(&b, "}\n\noutput \"deep\" {\n  value = %s\n}\n", value)
+			writeFile(t, filepath.Join(dir, "deep.tf"), b.String())
+			apply(t, dir, edit{old: "weight  = 10", new: "weight  = " + value})
+			run(t, dir, contract.RoleCluster)
+		})
+	}
+}
+
+func TestSelfReference(t *testing.T) {
+	dir := copyGood(t, contract.RoleCluster)
+	writeFile(t, filepath.Join(dir, "self.tf"), "locals {\n  a = local.b\n  b = { x = local.a }\n}\n")
+	apply(t, dir, edit{old: "weight  = 10", new: "weight  = local.a"})
+	expect(t, dir, contract.RoleCluster, nil)
+}
+
+func TestUnknownRoleIsAnError(t *testing.T) {
+	for _, role := range []contract.Role{"", "node"} {
+		if _, err := lint.Run(lint.Options{Dir: goodDir(contract.RoleMachine), Role: role, Contract: versions.Default(), Rules: rules.All()}); err == nil {
+			t.Errorf("role %q was accepted", role)
+		}
+	}
+}
+
+// FuzzLintModule checks that no text makes the linter panic, that text which
+// does not parse is never called clean, and that two runs agree.
+func FuzzLintModule(f *testing.F) {
+	seeds, err := filepath.Glob("testdata/cases/*/*/*/*.tf*")
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("no seed: %v", err)
+	}
+	for _, path := range seeds {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text), strings.HasSuffix(path, ".json"), uint8(len(text)))
+	}
+	for _, dir := range []string{"testdata/bad/*/module/main.tf", "testdata/good/*/main.tf"} {
+		more, err := filepath.Glob(dir)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, path := range more {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(text), false, uint8(0))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, isJSON bool, pick uint8) {
+		dir := t.TempDir()
+		name := "main.tf"
+		if isJSON {
+			name = "main.tf.json"
+		}
+		writeFile(t, filepath.Join(dir, name), text)
+		role := contract.Roles()[int(pick)%len(contract.Roles())]
+		first, err := lint.Run(options(dir, role))
+		if err != nil {
+			return
+		}
+		if !isJSON && !parses(text) {
+			t.Fatalf("text that does not parse was read, findings %v", ids(first))
+		}
+		second, err := lint.Run(options(dir, role))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(first.Findings) != fmt.Sprint(second.Findings) {
+			t.Errorf("two runs differ:\n%v\n%v", first.Findings, second.Findings)
+		}
+		for _, f := range first.Findings {
+			checkSeverity(t, f)
+			first.Source(f)
+			if !f.WholeModule() && (f.Line < 1 || f.Column < 1 || f.EndLine < f.Line) {
+				t.Errorf("position of %+v", f)
+			}
+		}
+	})
+}
+
+func parses(text string) bool {
+	_, diags := hclsyntax.ParseConfig([]byte(text), "main.tf", hcl.InitialPos)
+	return !diags.HasErrors()
+}
