@@ -109,7 +109,7 @@ func (p *play) observeCluster(i *Infra, op Op, in *contract.ClusterInputs, run *
 	p.judgeExportReads(out.Exports)
 	if !p.probing && p.cfg.Scenario.Probes {
 		p.probing = true
-		p.probeCluster(i)
+		p.probeCluster(*in)
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 
 // probeCluster drills the cluster module: every change of inputs in turn on
 // one object, and an endpoint given by the user on another.
-func (p *play) probeCluster(i *Infra) {
-	first := *i.Inputs.(*contract.ClusterInputs) //nolint:errcheck,forcetypeassert // the object's own kind of inputs
+func (p *play) probeCluster(first contract.ClusterInputs) {
 	in := first
 	in.Object.Name = p.probeName("cluster")
 	p.probe("re-apply, initialisation, version and template change, refresh, destroy without machines", contract.RoleCluster, func(d *drill) {
@@ -28,12 +27,12 @@ func (p *play) probeCluster(i *Infra) {
 // endpoint and exports (CP-003, CP-008, CP-009, CP-011, CP-024, CP-025).
 func (d *drill) clusterChanges(in contract.ClusterInputs) {
 	object := in.Object.Name
-	run := d.run(OpApply, object, clone(in))
+	run := d.run(OpApply, object, new(in))
 	if !d.must(run, idApply, "the first apply of a second cluster") {
 		return
 	}
 	before, _ := d.p.cfg.Definition.DecodeCluster(run.Values)
-	d.planEmpty(object, clone(in), "before initialisation")
+	d.planEmpty(object, new(in), "before initialisation")
 
 	initialized := in
 	initialized.ControlPlaneInitialized = true
@@ -49,7 +48,7 @@ func (d *drill) clusterChanges(in contract.ClusterInputs) {
 		{"changing kubernetes_version", upgraded},
 		{"changing the tag captf.io/template", renamed},
 	} {
-		run := d.run(OpApply, object, clone(step.in))
+		run := d.run(OpApply, object, new(step.in))
 		if !d.must(run, idApply, "the apply after "+step.what) {
 			break
 		}
@@ -58,20 +57,18 @@ func (d *drill) clusterChanges(in contract.ClusterInputs) {
 		}
 		d.compare(before, run, step.what)
 		if step.in == initialized {
-			d.planEmpty(object, clone(step.in), "after initialisation")
+			d.planEmpty(object, new(step.in), "after initialisation")
 		}
 	}
-	if run := d.run(OpRefresh, object, clone(renamed)); d.must(run, idApply, "the refresh") {
+	if run := d.run(OpRefresh, object, new(renamed)); d.must(run, idApply, "the refresh") {
 		d.compare(before, run, "a refresh")
 		out, _ := d.p.cfg.Definition.DecodeCluster(run.Values)
 		alive := out.Health.State != contract.HealthTerminated && out.Health.State != contract.HealthPending
 		d.add(judge(alive, "CP-024", d.role, fmt.Sprintf("health is %s without any backend", out.Health.State), fmt.Sprintf("health is %s without any backend", out.Health.State)))
 	}
 	d.settleOutputs()
-	d.ok(d.run(OpDestroy, object, clone(renamed)), "CP-025", "destroy of a cluster that never had a machine")
+	d.ok(d.run(OpDestroy, object, new(renamed)), "CP-025", "destroy of a cluster that never had a machine")
 }
-
-func clone(in contract.ClusterInputs) *contract.ClusterInputs { return &in }
 
 // planEmpty judges that a plan with unchanged inputs is empty (CP-008). A plan
 // that only changes outputs because an endpoint or an export changes by itself

@@ -171,9 +171,8 @@ type Infra struct {
 	// Deleting tells that the object is being deleted, Gone that it is.
 	Deleting, Gone bool
 
-	waiting     bool          // a cluster write that waits for machine writes
-	refreshAt   time.Duration // when the next refresh is due; 0: none
-	destroyDone bool
+	waiting   bool          // a cluster write that waits for machine writes
+	refreshAt time.Duration // when the next refresh is due; 0: none
 }
 
 // Ref returns the object's kind and name as the story writes it.

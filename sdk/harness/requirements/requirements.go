@@ -4,7 +4,11 @@
 // Not in this package: how a requirement is checked (package harness).
 package requirements
 
-import "github.com/captf-toolkit/captf/contract"
+import (
+	"slices"
+
+	"github.com/captf-toolkit/captf/contract"
+)
 
 // Level is how binding a requirement is, after RFC 2119.
 type Level string
@@ -56,26 +60,11 @@ type Row struct {
 
 // For tells that the row is for the control plane with the short name.
 func (r Row) For(plane string) bool {
-	if r.Planes == nil {
-		return true
-	}
-	for _, p := range r.Planes {
-		if p == plane {
-			return true
-		}
-	}
-	return false
+	return r.Planes == nil || slices.Contains(r.Planes, plane)
 }
 
 // Checked tells that the harness can judge the row.
-func (r Row) Checked() bool {
-	for _, w := range r.Ways {
-		if w == WayHarness {
-			return true
-		}
-	}
-	return false
-}
+func (r Row) Checked() bool { return slices.Contains(r.Ways, WayHarness) }
 
 // Get returns the row with the given id.
 func Get(id string) (Row, bool) {

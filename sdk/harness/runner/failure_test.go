@@ -247,8 +247,7 @@ resource "terraform_data" "x" {
 			}
 			r, err := runner.New(t.Context(), set, o)
 			if len(tt.problems) > 0 {
-				var ve *runner.VariableError
-				if !errors.As(err, &ve) {
+				if _, ok := errors.AsType[*runner.VariableError](err); !ok {
 					t.Fatalf("error %v", err)
 				}
 				for _, p := range tt.problems {

@@ -262,7 +262,7 @@ func copyModule(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer src.Close() //nolint:errcheck // Only read from.
+	defer src.Close()
 	c := &copier{src: src, to: to}
 	return c.dir(".", 0)
 }
@@ -328,7 +328,7 @@ func (c *copier) file(name string, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // Only read from.
+	defer in.Close()
 	// Provisioners and external data sources run files of the module.
 	out, err := os.OpenFile(filepath.Join(c.to, filepath.FromSlash(name)), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600|info.Mode().Perm()&0o100)
 	if err != nil {

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +28,7 @@ func small(t testing.TB, files map[string]string) string {
 		"machine/outputs.tf": outputs("provider_id", `"small:///${var.machine_name}"`, "addresses", "[]",
 			"failure_domain", "var.failure_domain", "interruptible", "false", "health", `{ state = "running", healthy = true }`),
 	}
-	for name, content := range files {
-		all[name] = content
-	}
+	maps.Copy(all, files)
 	dir := t.TempDir()
 	runtimetest.Write(t, dir, all)
 	return dir

@@ -55,7 +55,7 @@ func TestMembershipFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := ""
+			var got string
 			m, err := decodeMembership(MembershipFile, raw)
 			if err != nil {
 				got = "error: " + err.Error() + "\n"

@@ -65,15 +65,13 @@ func parseJSON(path string, raw []byte) (*jsonNode, error) {
 
 func (d *jsonDoc) syntax(dec *json.Decoder, err error) error {
 	at := dec.InputOffset()
-	var se *json.SyntaxError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = max(0, se.Offset-1)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the document ends too early")
 	}
-	var located *locatedError
-	if errors.As(err, &located) {
+	if _, ok := errors.AsType[*locatedError](err); ok {
 		return err
 	}
 	return d.errorf(at, "%w", err)

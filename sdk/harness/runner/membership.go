@@ -68,7 +68,7 @@ func readMembership(dir string) (*membershipFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the membership declaration: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // Only read from.
+	defer f.Close()
 	raw, err := io.ReadAll(io.LimitReader(f, maxMembershipFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the membership declaration: %w", err)

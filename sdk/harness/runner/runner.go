@@ -154,11 +154,9 @@ func (r *Runner) initAll(ctx context.Context) error {
 	roles := r.set.Roles()
 	errs := make([]error, len(roles))
 	for i, role := range roles {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			errs[i] = r.roles[role].init(ctx)
-		}()
+		})
 		if !together {
 			wg.Wait()
 			if errs[i] != nil {
@@ -333,7 +331,7 @@ func (r *Runner) PlanValues(ctx context.Context, name string, in contract.Inputs
 		return nil, err
 	}
 	file := filepath.Join(o.dir, planFile)
-	defer os.Remove(file) //nolint:errcheck // It is gone, or never was; either way nothing can be done.
+	defer os.Remove(file)
 	var planned *runtime.Workdir
 	run, err := r.run(ctx, harness.OpPlan, name, in, func(ctx context.Context, w *runtime.Workdir) (*runtime.Result, error) {
 		planned = w
@@ -396,11 +394,11 @@ func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt 
 	}
 	failed, fatal := failure(err)
 	if fatal != nil {
-		return nil, fmt.Errorf("%s of %s: %w", op, o.name, fatal)
+		return nil, fatal
 	}
 	state, err := w.State()
 	if err != nil {
-		return nil, fmt.Errorf("%s of %s: %w", op, o.name, err)
+		return nil, fmt.Errorf("reading what %s of %s left: %w", op, o.name, err)
 	}
 	run := &harness.Run{
 		Op: op, Failed: failed, Took: res.Duration,
@@ -412,7 +410,7 @@ func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt 
 		run.OutputsChanged = run.OutputsChanged || a != "" && a != runtime.NoOp
 	}
 	if run.Resources, err = resources(state); err != nil {
-		return nil, fmt.Errorf("%s of %s: %w", op, o.name, err)
+		return nil, fmt.Errorf("reading what %s of %s left: %w", op, o.name, err)
 	}
 	return run, nil
 }

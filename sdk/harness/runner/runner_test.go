@@ -137,9 +137,7 @@ func TestLife(t *testing.T) {
 		// Machines and a pool side by side, on the directories that one init serves.
 		var wg sync.WaitGroup
 		for _, name := range []string{"demo-cp-1", "demo-cp-2", strings.Repeat("long-name-", 25)} {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
+			wg.Go(func() {
 				run, err := r.Apply(ctx, name, machineInputs(name, out.Exports, true))
 				if err != nil || run.Failed {
 					t.Errorf("%s: %+v %v", name, run, err)
@@ -148,16 +146,14 @@ func TestLife(t *testing.T) {
 				if got := addresses(run.Resources); !slices.Equal(got, []string{"terraform_data.backend_member[0]", "terraform_data.instance"}) {
 					t.Errorf("%s: resources %v", name, got)
 				}
-			}()
+			})
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			run, err := r.Apply(ctx, "pool", poolInputs("pool", out.Exports))
 			if err != nil || run.Failed {
 				t.Errorf("pool: %+v %v", run, err)
 			}
-		}()
+		})
 		wg.Wait()
 
 		// Every object has its own state.
