@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -32,6 +33,9 @@ func JUnit(w io.Writer, results ...*harness.Result) error {
 		}
 	}
 	all.Time = fmt.Sprintf("%.3f", total)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
 	if err := all.WriteXML(w); err != nil {
 		return err
 	}

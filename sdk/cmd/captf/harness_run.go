@@ -35,7 +35,7 @@ type harnessFlags struct {
 	scenarios, variables, allow                                        []string
 	all, keep, noProgress                                              bool
 	seed                                                               uint64
-	timeout, stepTimeout                                               time.Duration
+	timeout, stepTimeout, grace                                        time.Duration
 }
 
 func newHarnessRunCommand() *cobra.Command {
@@ -94,6 +94,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.Uint64Var(&f.seed, "seed", 1, "number that decides everything random; the same seed gives the same story")
 	flags.DurationVar(&f.timeout, "timeout", 0, "real time after which the run is interrupted, such as 30m (default none)")
 	flags.DurationVar(&f.stepTimeout, "step-timeout", 0, "real time that one run of the runtime may take (default 2h for an apply or destroy)")
+	flags.DurationVar(&f.grace, "grace", runtime.DefaultGrace, "real time that an interrupted run of the runtime gets to stop in order, before it is killed")
 	flags.BoolVar(&f.keep, "keep", false, "keep working directories, states and logs, and destroy nothing that the story leaves")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", interruptDestroy, "what becomes of what exists when the run is interrupted: destroy or keep")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "do not write the story to standard error")
@@ -135,8 +136,8 @@ func (f harnessFlags) order(args []string) (*harnessOrder, error) {
 	if f.onInterrupt != interruptDestroy && f.onInterrupt != interruptKeep {
 		return nil, fmt.Errorf("parsing --on-interrupt %q: it is %s or %s", f.onInterrupt, interruptDestroy, interruptKeep)
 	}
-	if f.timeout < 0 || f.stepTimeout < 0 {
-		return nil, errors.New("a timeout cannot be negative")
+	if f.timeout < 0 || f.stepTimeout < 0 || f.grace <= 0 {
+		return nil, errors.New("a timeout cannot be negative, and a grace period not zero either")
 	}
 	if o.plane, err = findControlPlane(f.controlPlane); err != nil {
 		return nil, err
@@ -281,7 +282,7 @@ func (r *harnessRun) prepare(ctx context.Context) error {
 	if r.modules, err = r.set(); err != nil {
 		return err
 	}
-	if r.binary, err = runtime.Find(ctx, runtime.Options{Path: r.runtime}); err != nil {
+	if r.binary, err = runtime.Find(ctx, runtime.Options{Path: r.runtime, Timeout: r.stepTimeout}); err != nil {
 		return err
 	}
 	if r.scratch, err = os.MkdirTemp("", "captf-harness-"); err != nil {
@@ -308,10 +309,10 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	scratch := filepath.Join(r.scratch, s.ID)
 	run, err := runner.New(ctx, r.modules, runner.Options{
 		Binary: r.binary, Scratch: scratch, Definition: r.definition, Variables: r.harnessOrder.variables,
-		StepTimeout: r.stepTimeout, Force: r.signals.force, CLIConfig: r.binary.UserCLIConfig(),
+		StepTimeout: r.stepTimeout, Grace: r.grace, Force: r.signals.force, CLIConfig: r.binary.UserCLIConfig(),
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(scratch)) // nothing was created yet
 	}
 	config := harness.Config{
 		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seed, UserEndpoint: r.endpoint,
@@ -336,16 +337,16 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	} else if rmErr := os.RemoveAll(scratch); rmErr != nil {
 		leftErr = errors.Join(leftErr, fmt.Errorf("removing the scratch directory: %w", rmErr))
 	}
-	return result, errors.Join(r.broken(err), leftErr)
+	return result, errors.Join(broken(ctx, err), leftErr)
 }
 
 // broken names the reason for which a run was broken off before what the
 // runtime said about it.
-func (r *harnessRun) broken(err error) error {
-	if err == nil || !r.signals.interrupted() {
+func broken(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("interrupted: %w", err)
+	return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 }
 
 // tellLeft says how to destroy by hand what still exists.

@@ -66,16 +66,3 @@ func (i *interrupts) stop() {
 	i.wg.Wait()
 	i.cancel(nil)
 }
-
-// interrupted tells that a signal came.
-func (i *interrupts) interrupted() bool { return errors.Is(context.Cause(i.ctx), errInterrupted) }
-
-// forced tells that a second one came.
-func (i *interrupts) forced() bool {
-	select {
-	case <-i.force:
-		return true
-	default:
-		return false
-	}
-}
