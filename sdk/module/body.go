@@ -1,6 +1,7 @@
 package module
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/hashicorp/hcl/v2"
@@ -91,7 +92,7 @@ func (b Body) Blocks() []*Block {
 				kept = append(kept, ob)
 			}
 		}
-		out = append(kept, own...)
+		out = slices.Concat(kept, own)
 	}
 	return out
 }

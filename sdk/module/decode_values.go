@@ -1,6 +1,8 @@
 package module
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -118,10 +120,8 @@ func hasOptional(typ cty.Type) bool {
 	case typ.IsCollectionType():
 		return hasOptional(typ.ElementType())
 	case typ.IsTupleType():
-		for _, t := range typ.TupleElementTypes() {
-			if hasOptional(t) {
-				return true
-			}
+		if slices.ContainsFunc(typ.TupleElementTypes(), hasOptional) {
+			return true
 		}
 	}
 	return false

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/captf-toolkit/captf/sdk/module"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
 	"golang.org/x/tools/txtar"
+
+	"github.com/captf-toolkit/captf/sdk/module"
 )
 
 // FuzzLoad loads directories made of a txtar archive. Whatever is in them, Load
@@ -29,8 +30,8 @@ func FuzzLoad(f *testing.F) {
 		for _, file := range txtar.Parse(data).Files {
 			if fs.ValidPath(file.Name) && file.Name != "." && !clashes(fsys, file.Name) {
 				mode := fs.FileMode(0o644)
-				if strings.HasSuffix(file.Name, ".link") {
-					file.Name = strings.TrimSuffix(file.Name, ".link")
+				if before, ok := strings.CutSuffix(file.Name, ".link"); ok {
+					file.Name = before
 					file.Data = []byte(strings.TrimSpace(string(file.Data)))
 					mode = fs.ModeSymlink
 				}

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/captf-toolkit/captf/contract/golden"
-	"github.com/captf-toolkit/captf/sdk/module"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/captf-toolkit/captf/contract/golden"
+	"github.com/captf-toolkit/captf/sdk/module"
 )
 
 // cases lists the case folders of a group, or of all with "*".

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/captf-toolkit/captf/sdk/module"
-	"github.com/captf-toolkit/captf/sdk/runtime"
-	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/captf-toolkit/captf/sdk/module"
+	"github.com/captf-toolkit/captf/sdk/runtime"
+	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
 )
 
 // notAsked lists cases that no runtime can judge.
@@ -100,8 +101,7 @@ func TestRuntimesAgree(t *testing.T) {
 func expected(name string, b *runtime.Binary) (at []string, note string) {
 	r := viewOf(b)
 	tree, err := module.Load(caseDir(name), module.Options{})
-	var le *module.LoadError
-	if errors.As(err, &le) {
+	if le, ok := errors.AsType[*module.LoadError](err); ok {
 		var own hcl.Diagnostics
 		for _, p := range le.Problems {
 			if r == module.Terraform && p.Subject != nil && module.TofuFile(p.Subject.Filename) {

@@ -182,7 +182,7 @@ func (c *collector) traversals(a *hcl.Attribute, list []hcl.Traversal) {
 
 func (c *collector) conditions(list []*Condition, path ...string) {
 	for _, cond := range list {
-		at := append(path[:len(path):len(path)], cond.Type)
+		at := slices.Concat(path, []string{cond.Type})
 		c.expr(cond.Condition, append(at[:len(at):len(at)], "condition")...)
 		c.expr(cond.ErrorMessage, append(at[:len(at):len(at)], "error_message")...)
 	}

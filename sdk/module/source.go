@@ -157,8 +157,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 // reason takes the operation and the path off an error of the file system,
 // which the message already names.
 func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err.Error()
 	}
 	return err.Error()

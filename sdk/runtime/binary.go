@@ -173,7 +173,7 @@ func probe(ctx context.Context, name string, timeout time.Duration) (*Binary, er
 	if err != nil {
 		return nil, fmt.Errorf("finding a runtime: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // An empty directory left behind harms nobody.
+	defer os.RemoveAll(dir)
 
 	out := newTail(64 << 10)
 	errOut := newTail(4 << 10)

@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -188,7 +189,7 @@ func decodeValidation(doc []byte) ([]Diagnostic, error) {
 		return nil, err
 	}
 	if v.Valid == nil {
-		return nil, fmt.Errorf("the answer has no field \"valid\"")
+		return nil, errors.New("the answer has no field \"valid\"")
 	}
 	var found []Diagnostic
 	for _, raw := range v.Diagnostics {

@@ -182,7 +182,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // Only read from.
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

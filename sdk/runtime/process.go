@@ -55,15 +55,15 @@ func execute(ctx context.Context, c command) (ending, error) {
 	if err != nil {
 		return ending{}, fmt.Errorf("opening a pipe: %w", err)
 	}
-	defer outR.Close() //nolint:errcheck // Only read from.
+	defer outR.Close()
 	errR, errW, err := os.Pipe()
 	if err != nil {
 		_ = outW.Close()
 		return ending{}, fmt.Errorf("opening a pipe: %w", err)
 	}
-	defer errR.Close() //nolint:errcheck // Only read from.
+	defer errR.Close()
 
-	cmd := exec.Command(c.path, c.args...)
+	cmd := exec.Command(c.path, c.args...) //nolint:noctx // Its context would kill; we interrupt first.
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdout, cmd.Stderr = outW, errW
 	// The child holds the reading ends too, so that our death does not break its pipes: it

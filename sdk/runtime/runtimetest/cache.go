@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +18,7 @@ func cached() (string, error) {
 		return "", err
 	}
 	script := filepath.Join(root, ".ci", "tools", "build")
-	cmd := exec.Command(script, "opentofu")
+	cmd := exec.CommandContext(context.Background(), script, "opentofu") // it only looks up
 	cmd.Env = append(os.Environ(), "CAPTF_NO_BUILD=1")
 	out, err := cmd.Output()
 	if err != nil {
