@@ -1,6 +1,10 @@
 package module
 
-import "github.com/hashicorp/hcl/v2"
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+)
 
 // OwnerKind is the kind of declaration that an expression belongs to.
 type OwnerKind string
