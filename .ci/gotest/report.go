@@ -123,6 +123,13 @@ func (r *report) packageEnded(e event) {
 		r.print(r.output[testID{e.Package, test}])
 		delete(r.output, testID{e.Package, test})
 	}
+	// A test that neither passed nor failed was running when the process died.
+	for _, test := range r.unended(e.Package) {
+		r.failed++
+		r.failures[e.Package] = append(r.failures[e.Package], test+" (did not end)")
+		r.print(r.output[testID{e.Package, test}])
+		delete(r.output, testID{e.Package, test})
+	}
 	if len(r.failures[e.Package]) == 0 {
 		// It did not compile, its TestMain failed, or it left without saying which test was to blame.
 		r.failed++
@@ -130,6 +137,18 @@ func (r *report) packageEnded(e event) {
 	}
 	r.print(r.output[pkg])
 	r.line("FAIL", e)
+}
+
+// unended lists the tests of a package that have begun and not ended, by name.
+func (r *report) unended(pkg string) []string {
+	var tests []string
+	for id := range r.output {
+		if id.pkg == pkg && id.test != "" {
+			tests = append(tests, id.test)
+		}
+	}
+	slices.Sort(tests)
+	return tests
 }
 
 // line prints how a package ended.
