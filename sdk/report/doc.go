@@ -8,3 +8,5 @@
 // Not in this package: playing and judging (sdk/harness), findings of the
 // linter (lint/format), and the choice of a format or an exit code (sdk/cmd).
 package report
+
+//go:generate go test -run ^TestSchema$ -update .

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
@@ -63,7 +64,7 @@ func suitesOf(r *harness.Result) []junit.Testsuite {
 func runSuite(r *harness.Result) junit.Testsuite {
 	suite := junit.Testsuite{Name: "harness", Time: fmt.Sprintf("%.3f", r.Timing.Total)}
 	suite.AddProperty("runtime", xmlText(r.Runtime))
-	suite.AddProperty("seed", fmt.Sprint(r.Seed))
+	suite.AddProperty("seed", strconv.FormatUint(r.Seed, 10))
 	suite.AddProperty("verdict", xmlText(string(r.Verdict)))
 	tc := junit.Testcase{
 		Name: xmlText(r.Scenario), Classname: xmlText("harness." + r.ControlPlane), Time: fmt.Sprintf("%.3f", r.Timing.Total),

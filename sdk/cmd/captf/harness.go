@@ -1,13 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/kcp"
-	"github.com/spf13/cobra"
 )
 
 // controlPlanes are those that can be played, the default first.
@@ -41,7 +43,7 @@ func findControlPlane(name string) (*harness.ControlPlane, error) {
 func chooseScenarios(cp *harness.ControlPlane, ids []string, all bool) ([]harness.Scenario, error) {
 	switch {
 	case all && len(ids) > 0:
-		return nil, fmt.Errorf("--all and --scenario exclude each other")
+		return nil, errors.New("--all and --scenario exclude each other")
 	case all:
 		return cp.Scenarios, nil
 	case len(ids) == 0:

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/sdk/harness"
@@ -19,7 +21,6 @@ import (
 	"github.com/captf-toolkit/captf/sdk/harness/runner"
 	"github.com/captf-toolkit/captf/sdk/report"
 	"github.com/captf-toolkit/captf/sdk/runtime"
-	"github.com/spf13/cobra"
 )
 
 // What becomes of what exists when a run is interrupted.
@@ -385,8 +386,7 @@ func (r *harnessRun) removeScratch() error {
 // cannotRun reports a run that did not begin. Programs that read the result
 // get one all the same.
 func (r *harnessRun) cannotRun(err error) error {
-	var wrong *runner.VariableError
-	if errors.As(err, &wrong) {
+	if _, wrong := errors.AsType[*runner.VariableError](err); wrong {
 		return usage(err)
 	}
 	if r.output == "text" {

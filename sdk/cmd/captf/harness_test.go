@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,9 +84,7 @@ output "health" {
 `,
 		"machine/instance.tf": "resource \"terraform_data\" \"instance\" {\n  input = var.machine_name\n}\n",
 	}
-	for name, text := range files {
-		all[name] = text
-	}
+	maps.Copy(all, files)
 	dir := t.TempDir()
 	runtimetest.Write(t, dir, all)
 	return dir
@@ -421,12 +420,12 @@ func slow(t *testing.T, set, binary string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // Only read from.
+	defer f.Close()
 	line, err := bufio.NewReader(f).ReadString('\n')
 	if err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())
 	}
-	for _, field := range strings.Fields(line) {
+	for field := range strings.FieldsSeq(line) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
 			t.Fatal(err)
