@@ -175,9 +175,19 @@ var outputSensitive = lint.Rule{
 	Fix:        "Add `sensitive = true`, or wrap what is no secret, such as a digest, in `nonsensitive()`.",
 	Bad: `output "bootstrap_digest" {
   value = sha256(var.bootstrap_data)
+}
+
+variable "bootstrap_data" {
+  type      = string
+  sensitive = true
 }`,
 	Good: `output "bootstrap_digest" {
   value = nonsensitive(sha256(var.bootstrap_data))
+}
+
+variable "bootstrap_data" {
+  type      = string
+  sensitive = true
 }`,
 	Rules: []string{"lint.md 8 G5", "contract.md 5"},
 	Check: func(c *lint.Context) {

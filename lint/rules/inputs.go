@@ -292,7 +292,11 @@ var inputUnused = lint.Rule{
   type = map(string)
 }
 # and no other mention of it`,
-	Good: `resource "terraform_data" "instance" {
+	Good: `variable "node_labels" {
+  type = map(string)
+}
+
+resource "terraform_data" "group" {
   input = {
     labels = var.node_labels
   }

@@ -217,12 +217,20 @@ var poolAutoscalingIgnoreChanges = lint.Rule{
 	Summary:    "`var.autoscaling` is used, but no resource ignores changes of its desired capacity.",
 	Why:        "The next apply would set the group back to the size that it was created with, against the scaler.",
 	Fix:        "Add the desired-capacity argument to `lifecycle.ignore_changes` of the group.",
-	Bad: `resource "aws_autoscaling_group" "this" {
+	Bad: `variable "autoscaling" {
+  type = object({ enabled = bool, min = number, max = number })
+}
+
+resource "aws_autoscaling_group" "this" {
   desired_capacity = var.replicas
   max_size         = var.autoscaling.max
   min_size         = var.autoscaling.min
 }`,
-	Good: `resource "aws_autoscaling_group" "this" {
+	Good: `variable "autoscaling" {
+  type = object({ enabled = bool, min = number, max = number })
+}
+
+resource "aws_autoscaling_group" "this" {
   desired_capacity = var.replicas
   max_size         = var.autoscaling.max
   min_size         = var.autoscaling.min

@@ -39,10 +39,20 @@ var poolBootstrapReplace = lint.Rule{
 	Fix:        "Put the payload where a change is made in place, such as a launch template, and let `kubernetes_version` alone replace members.",
 	Bad: `resource "terraform_data" "member" {
   triggers_replace = sha256(var.bootstrap_data)
+}
+
+variable "bootstrap_data" {
+  type      = string
+  sensitive = true
 }`,
 	Good: `resource "terraform_data" "member" {
   input            = sha256(var.bootstrap_data)
   triggers_replace = var.kubernetes_version
+}
+
+variable "bootstrap_data" {
+  type      = string
+  sensitive = true
 }`,
 	Rules: []string{"lint.md 8 G18", "contract.md 11.5", "CP-061"},
 	Check: func(c *lint.Context) {

@@ -15,8 +15,12 @@ var inputTagsUnused = lint.Rule{
   type = map(string)
 }
 # and no other mention of it`,
-	Good: `resource "aws_instance" "node" {
-  tags = merge(var.tags, var.captf_tags)
+	Good: `variable "captf_tags" {
+  type = map(string)
+}
+
+resource "aws_instance" "node" {
+  tags = var.captf_tags
 }`,
 	Rules: []string{"lint.md 4", "lint.md 4.5", "lint.md 9 L11"},
 	Check: func(c *lint.Context) {
