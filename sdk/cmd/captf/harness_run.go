@@ -338,7 +338,10 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	} else if rmErr := os.RemoveAll(scratch); rmErr != nil {
 		leftErr = errors.Join(leftErr, fmt.Errorf("removing the scratch directory: %w", rmErr))
 	}
-	return result, errors.Join(broken(ctx, err), leftErr)
+	if err = errors.Join(broken(ctx, err), leftErr); err != nil {
+		result.Verdict, result.Error = harness.VerdictError, err.Error()
+	}
+	return result, err
 }
 
 // broken names the reason for which a run was broken off before what the

@@ -469,8 +469,12 @@ const slowMachine = `resource "terraform_data" "instance" {
 `
 
 func TestHarnessInterrupt(t *testing.T) {
-	for _, b := range runtimetest.Binaries(t) {
-		for name, s := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+	signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP}
+	for n, b := range runtimetest.Binaries(t) {
+		for name, s := range signals {
+			if n > 0 && s != syscall.SIGTERM {
+				continue // what we do with a signal does not depend on the runtime
+			}
 			t.Run(string(b.Kind)+" "+name+" destroys", func(t *testing.T) {
 				p := slow(t, tiny(t, map[string]string{"machine/instance.tf": slowMachine}), b.Path)
 				p.signal(t, s)
@@ -589,6 +593,41 @@ func TestHarnessTimeout(t *testing.T) {
 		tiny(t, map[string]string{"machine/instance.tf": slowMachine}))
 	if code != exitError || !strings.Contains(stderr, "not done within the 3s of --timeout") {
 		t.Errorf("exit %d\n%s", code, stderr)
+	}
+	checkEmpty(t, tmp)
+}
+
+// TestHarnessBrokenPipe: a reader of the story that goes away, as head does,
+// ends nothing.
+func TestHarnessBrokenPipe(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	cmd := exec.Command(self, "harness", "run", "--runtime", runtimetest.OpenTofu(t).Path, "--scenario", "K1", "-o", "json", tiny(t, nil))
+	cmd.Env = append(os.Environ(), envCaptf+"=1", "TMPDIR="+tmp)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReaderSize(pipe, 16).ReadSlice('\n')
+	_ = pipe.Close()
+	if len(line) == 0 {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	var r harness.Result
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatalf("%s: %v: %s", cmd.ProcessState, err, stdout.String())
+	}
+	if code := cmd.ProcessState.ExitCode(); code > exitFailed || r.Verdict == harness.VerdictError {
+		t.Errorf("exit %d, %s %s", code, r.Verdict, r.Error)
 	}
 	checkEmpty(t, tmp)
 }

@@ -25,10 +25,22 @@ type interrupts struct {
 	wg     sync.WaitGroup
 }
 
-// notifySignals lets signals go to a channel; tests put their own in its place.
-var notifySignals = func(c chan<- os.Signal) (stop func()) {
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	return func() { signal.Stop(c) }
+// notifySignals lets interrupts go to a channel. The end of the terminal is one
+// too, unless nohup asked for the opposite. A reader that goes away is none:
+// without a handler a write to standard output or error would end the process
+// in the middle of a run, so such writes shall just fail.
+func notifySignals(c chan<- os.Signal) (stop func()) {
+	interrupts := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		interrupts = append(interrupts, syscall.SIGHUP)
+	}
+	signal.Notify(c, interrupts...)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	return func() {
+		signal.Stop(c)
+		signal.Stop(pipes)
+	}
 }
 
 // watchInterrupts starts watching. told is called with 1 and 2 for the first and
