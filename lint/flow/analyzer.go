@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"maps"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -79,12 +81,8 @@ func (s *Scope) with(vars map[string]Value) *Scope {
 	inner := *s
 	inner.base = base
 	inner.vars = make(map[string]Value, len(s.vars)+len(vars))
-	for k, v := range s.vars {
-		inner.vars[k] = v
-	}
-	for k, v := range vars {
-		inner.vars[k] = v
-	}
+	maps.Copy(inner.vars, s.vars)
+	maps.Copy(inner.vars, vars)
 	return &inner
 }
 

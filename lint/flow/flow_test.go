@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func show(v flow.Value) string {
 		case cty.String:
 			return fmt.Sprintf("%q", v.Known.AsString())
 		case cty.Bool:
-			return fmt.Sprint(v.Known.True())
+			return strconv.FormatBool(v.Known.True())
 		}
 		return v.Known.AsBigFloat().Text('g', -1)
 	case flow.Typed:

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"maps"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -65,16 +67,12 @@ func (a *Analyzer) call(s *Scope, e *hclsyntax.FunctionCallExpr, depth int) Valu
 }
 
 // structural are the functions whose result is built from their arguments.
-var structural map[string]func(r hcl.Range, args []Value) Value
-
-func init() { //nolint:gochecknoinits // the table refers to functions that are built from it
-	structural = map[string]func(hcl.Range, []Value) Value{
-		"sensitive": first, "nonsensitive": first, "ephemeralasnull": orNull,
-		"try": try, "coalesce": coalesce, "one": one, "element": element,
-		"lookup": lookup, "merge": merge, "concat": concat,
-		"tolist": tolist, "toset": items, "sort": items, "distinct": items, "compact": items, "reverse": items, "slice": items,
-		"flatten": flatten, "values": values, "tomap": first, "zipmap": zipmap, "coalescelist": try,
-	}
+var structural = map[string]func(r hcl.Range, args []Value) Value{
+	"sensitive": first, "nonsensitive": first, "ephemeralasnull": orNull,
+	"try": try, "coalesce": coalesce, "one": one, "element": element,
+	"lookup": lookup, "merge": merge, "concat": concat, "tolist": tolist,
+	"toset": items, "sort": items, "distinct": items, "compact": items, "reverse": items, "slice": items,
+	"flatten": flatten, "values": values, "tomap": first, "zipmap": zipmap, "coalescelist": try,
 }
 
 func first(_ hcl.Range, args []Value) Value { return args[0] }
@@ -150,9 +148,7 @@ func merge(r hcl.Range, args []Value) Value {
 			if v.Open {
 				out.open()
 			}
-			for name, attr := range v.Attributes {
-				out.Attributes[name] = attr
-			}
+			maps.Copy(out.Attributes, v.Attributes)
 		default:
 			out.open()
 		}

@@ -34,14 +34,8 @@ func (l Leaf) Variable() *module.Variable {
 // Resource returns the resource or data source that the leaf refers to, or nil.
 func (l Leaf) Resource() *module.Resource {
 	t := l.Traversal
-	prefix := ""
-	switch t.RootName() {
-	case "data", "ephemeral":
-		prefix = t.RootName() + "."
-		if len(t) < 3 {
-			return nil
-		}
-		return l.Scope.Module.Resource(prefix + attrName(t, 1) + "." + attrName(t, 2))
+	if mode := t.RootName(); mode == "data" || mode == "ephemeral" {
+		return l.Scope.Module.Resource(mode + "." + attrName(t, 1) + "." + attrName(t, 2))
 	}
 	return l.Scope.Module.Resource(t.RootName() + "." + attrName(t, 1))
 }

@@ -160,8 +160,8 @@ func FirstName(t hcl.Traversal) string {
 
 // LastName returns the last attribute name, or string index, of a traversal.
 func LastName(t hcl.Traversal) string {
-	for i := len(t) - 1; i >= 0; i-- {
-		switch step := t[i].(type) {
+	for _, step := range slices.Backward(t) {
+		switch step := step.(type) {
 		case hcl.TraverseRoot:
 			return step.Name
 		case hcl.TraverseAttr:

@@ -71,9 +71,7 @@ const (
 
 func never(format string, args ...any) fit { return fit{fitsNever, fmt.Sprintf(format, args...)} }
 
-func converted(format string, args ...any) fit {
-	return fit{fitsConverted, fmt.Sprintf(format, args...)}
-}
+func converted(why string) fit { return fit{fitsConverted, why} }
 
 // fits applies the acceptance table of lint.md 4.3: s is the contract's shape,
 // t the declared type.

@@ -308,7 +308,7 @@ func printProblems(w io.Writer, r format.Result) {
 			}
 			fmt.Fprintf(w, "%s: %s\n", load.Place(d), module.Message(d))
 			if d.Subject != nil {
-				io.WriteString(w, format.Excerpt(lint.Mask(sourceLine(load.Files, d.Subject), false), d.Subject.Start.Column))
+				fmt.Fprint(w, format.Excerpt(lint.Mask(sourceLine(load.Files, d.Subject), false), d.Subject.Start.Column))
 			}
 		}
 	}
