@@ -146,11 +146,19 @@ func (o *object) copyLock() error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
-	raw, err := os.ReadFile(filepath.Join(o.role.initDir(), lockFile))
+	return copyFile(filepath.Join(o.role.initDir(), lockFile), to)
+}
+
+// copyFile copies a small file if there is one.
+func copyFile(from, to string) error {
+	raw, err := os.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // no provider that is not built in
+		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	return os.WriteFile(to, raw, 0o600)

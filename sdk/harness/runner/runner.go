@@ -188,6 +188,10 @@ func (d *roleDir) initDir() string { return filepath.Join(d.dir, ".init") }
 // the runtime notes down hold for all of them.
 func (d *roleDir) init(ctx context.Context) error {
 	o := &object{role: d, name: "init", dir: d.initDir()}
+	// The provider versions that the module was tested with, if it says so.
+	if err := copyFile(filepath.Join(d.member.real, lockFile), filepath.Join(o.dir, lockFile)); err != nil {
+		return fmt.Errorf("initialising the %s module %s: %w", d.member.role, d.member.dir, err)
+	}
 	res, err := o.init(ctx, d.plainRoot())
 	failed, fatal := failure(err)
 	// An error in a file is the module's; without a place it is that a provider or
