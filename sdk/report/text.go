@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -24,14 +25,16 @@ type group struct {
 	style  string
 	// reasons tells that the reason stands in the row, instead of the title.
 	reasons bool
+	// together puts all that share a reason on one line.
+	together bool
 }
 
 // groups is the order of the table: what needs a look first.
 var groups = []group{
-	{harness.StatusFailed, "Failed", red, false},
-	{harness.StatusManual, "To be checked by a person", bold, true},
-	{harness.StatusNotApplicable, "Not applicable", dim, true},
-	{harness.StatusPassed, "Passed", green, false},
+	{status: harness.StatusFailed, title: "Failed", style: red},
+	{status: harness.StatusManual, title: "To be checked by a person", style: bold, reasons: true},
+	{status: harness.StatusNotApplicable, title: "Not applicable", style: dim, together: true},
+	{status: harness.StatusPassed, title: "Passed", style: green},
 }
 
 // Text writes the summary of a run for people.
@@ -97,6 +100,10 @@ func (t *text) group(g group) {
 		return
 	}
 	t.printf("%s (%d)\n", t.paint.paint(g.style, g.title), len(rows))
+	if g.together {
+		t.together(rows)
+		return
+	}
 	var id, role, level int
 	for _, q := range rows {
 		id = max(id, utf8.RuneCountInString(line(q.ID)))
@@ -122,6 +129,22 @@ func (t *text) group(g group) {
 	t.printf("\n")
 }
 
+// together writes the ids that share a reason.
+func (t *text) together(rows []harness.Requirement) {
+	var reasons []string
+	ids := map[string][]string{}
+	for _, q := range rows {
+		if ids[q.Reason] == nil {
+			reasons = append(reasons, q.Reason)
+		}
+		ids[q.Reason] = append(ids[q.Reason], line(q.ID))
+	}
+	for _, reason := range reasons {
+		t.printf("  %s: %s\n", line(cmp.Or(reason, "no reason given")), strings.Join(ids[reason], ", "))
+	}
+	t.printf("\n")
+}
+
 func (t *text) verdict() {
 	r := t.r
 	style := green
@@ -137,6 +160,11 @@ func (t *text) verdict() {
 		}
 	}
 	t.fact(0, "requirements", strings.Join(counts, ", "))
+	var failed []string
+	for _, q := range t.inGroup(harness.StatusFailed) {
+		failed = append(failed, q.ID)
+	}
+	t.fact(0, "failed", strings.Join(failed, ", "))
 	if n := r.Timing.Runs; n > 0 {
 		t.fact(0, "module runs", fmt.Sprintf("%d in %s; the runtime was busy for %s of it", n, real(r.Timing.Total), real(r.Timing.Runtime)))
 	}
