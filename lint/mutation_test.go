@@ -44,6 +44,8 @@ var mutations = []struct {
 }{
 	{"health without a state", contract.RoleCluster, []edit{{old: `    state   = "running"` + "\n", new: ""}}, []string{"error output/shape"}},
 	{"health with another word", contract.RoleMachine, []edit{{old: `"running"`, new: `"Running"`}}, []string{"error output/shape"}},
+	{"health always pending", contract.RoleMachine, []edit{{old: `"running"`, new: `"pending"`}}, []string{"error output/shape"}},
+	{"health pending at first", contract.RoleMachine, []edit{{old: `"running"`, new: `terraform_data.instance.id == "" ? "pending" : "running"`}}, nil},
 	{"health as a text", contract.RoleMachine, []edit{{old: "value = local.health", new: `value = "running"`}}, []string{"error output/shape"}},
 	{"health as null", contract.RoleMachine, []edit{{old: "value = local.health", new: `value = null`}}, []string{"error output/shape"}},
 	{"healthy as a text", contract.RoleMachinePool, []edit{{old: "healthy = true", new: `healthy = "true"`}}, []string{"error output/shape"}},

@@ -54,7 +54,7 @@ func outputMismatches(c *lint.Context, row contract.Output) []mismatch {
 	if row.EmptyIsNull {
 		row.Shape.MinLength = 0
 	}
-	found := compare(v, row.Shape, row.Name)
+	found := append(compare(v, row.Shape, row.Name), alwaysPending(v, row)...)
 	for i := range found {
 		// A literal is pointed at where it is written; what is inherited from a
 		// declaration elsewhere, at the output.
@@ -63,6 +63,31 @@ func outputMismatches(c *lint.Context, row contract.Output) []mismatch {
 		}
 	}
 	return found
+}
+
+// alwaysPending finds a health whose state is pending on every branch: as long
+// as it is, the object is not provisioned (contract.md 8).
+func alwaysPending(v flow.Value, row contract.Output) []mismatch {
+	if row.Name != outHealth {
+		return nil
+	}
+	var at hcl.Range
+	for _, alt := range v.Each() {
+		state, ok := alt.Attributes["state"]
+		if !ok {
+			return nil
+		}
+		for _, s := range state.Each() {
+			if s.Kind != flow.Known || s.Known.Type() != cty.String || s.Known.AsString() != string(contract.HealthPending) {
+				return nil
+			}
+			at = s.Range
+		}
+	}
+	return []mismatch{{
+		at: at, path: row.Name + ".state", rule: contract.RulePending, certain: true,
+		message: fmt.Sprintf("can only be %q, and as long as it is, the object is not provisioned", contract.HealthPending),
+	}}
 }
 
 // compare checks a value against a shape. It reports only what is certain as
@@ -243,7 +268,7 @@ func sortedNames[V any](m map[string]V) []string {
 var outputShape = lint.Rule{
 	ID:         "output/shape",
 	Severities: errorOrInfo,
-	Summary:    "The value of a contract output has another shape than the contract: a missing attribute, another type, a word that is none of the allowed ones, or a null that is none. An error if every run meets it, else an info.",
+	Summary:    "The value of a contract output has another shape than the contract: a missing attribute, another type, a word that is none of the allowed ones, a null that is none, or a health that is always pending. An error if every run meets it, else an info.",
 	Why:        "The controller decodes outputs by their shape, writes nothing when one does not fit, and the object stays unprovisioned.",
 	Fix:        "Emit the shape of the contract. Numbers and strings are told apart: a port is 6443, not \"6443\".",
 	Bad: `output "health" {

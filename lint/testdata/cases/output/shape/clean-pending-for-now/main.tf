@@ -1,0 +1,7 @@
+output "health" {
+  value = { state = local.up ? "running" : "pending", healthy = local.up }
+}
+
+locals {
+  up = aws_instance.node.running
+}
