@@ -128,7 +128,7 @@ variable "token" {
 			at := o.RangeOf("value")
 			walkValue(c.Flow.Output(o), row.Name, true, func(v flow.Value, path string, _ bool) {
 				for _, name := range sortedNames(v.Attributes) {
-					if a := v.Attributes[name]; lint.IsCredentialName(name) && a.Kind != flow.Null {
+					if a := v.Attributes[name]; contract.SecretName(name) && a.Kind != flow.Null {
 						c.Report(lint.Problem{
 							Severity: lint.SeverityInfo, At: inTree(c, a.Range, at), Secret: true, Remedy: fix,
 							Message: fmt.Sprintf("output %s has the name of a credential, and everyone who can read the cluster object can read it", join(path, name)),
@@ -153,7 +153,7 @@ func secretLeaf(leaf flow.Leaf) (string, bool) {
 		}
 		return "", false
 	}
-	if name := flow.LastName(leaf.Traversal); lint.IsCredentialName(name) {
+	if name := flow.LastName(leaf.Traversal); contract.SecretName(name) {
 		return fmt.Sprintf("the attribute %q, which has the name of a credential", name), true
 	}
 	return "", false

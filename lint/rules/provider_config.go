@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/lint"
 )
 
@@ -61,7 +62,7 @@ func (s credentialSearch) value(name string, expr hcl.Expression, at hcl.Range) 
 		}
 		return
 	}
-	if text, ok := literalText(expr); !ok || text == "" || !lint.IsCredentialName(name) {
+	if text, ok := literalText(expr); !ok || text == "" || !contract.SecretName(name) {
 		return
 	}
 	s.c.Report(lint.Problem{
