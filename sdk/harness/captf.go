@@ -62,6 +62,11 @@ var (
 	}
 )
 
+// maxRefreshes is how often an object without a change is refreshed: as often
+// as a machine is in the time of Patience. What a module does not emit by then
+// it will not emit, and every refresh is a real run.
+const maxRefreshes = 8
+
 // writing tells that the object is being changed.
 func (i *Infra) writing() bool { return i.Running == OpApply || i.Running == OpDestroy }
 
@@ -286,6 +291,9 @@ func (p *play) destroyInfra(i *Infra, gate Gate, open func() (bool, any)) bool {
 func (p *play) refreshPending(i *Infra) bool {
 	gate := p.pendingGate(i)
 	p.open(i, gate, func() (bool, any) { return false, nil })
+	if i.Refreshes >= maxRefreshes {
+		return false
+	}
 	if i.refreshAt == 0 {
 		wait := contract.CadenceOf(i.Role).Wait(i.Refreshes)
 		i.refreshAt = p.w.Now + wait
