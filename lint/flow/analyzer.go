@@ -110,19 +110,20 @@ func (a *Analyzer) Output(o *module.Output) Value {
 
 // rootVariable returns what a variable of the root module holds: its type, never
 // a value. A contract input whose declaration cannot take its values has the
-// contract's type, so that one mistake is not reported twice.
-func (a *Analyzer) rootVariable(v *module.Variable) Value {
+// contract's type, so that one mistake is not reported twice. The range is that of
+// the reference: what does not fit is written there, not in the declaration.
+func (a *Analyzer) rootVariable(v *module.Variable, r hcl.Range) Value {
 	declared := v.Type.WithoutOptionalAttributesDeep()
 	in, ok := a.spec.Input(v.Name)
 	if !ok {
 		if !v.HasType {
-			return unknown(v.DefRange)
+			return unknown(r)
 		}
-		return typed(declared, v.DefRange)
+		return typed(declared, r)
 	}
 	t := in.Shape.Type().WithoutOptionalAttributesDeep()
 	if v.HasType && !declared.HasDynamicTypes() && convert.GetConversionUnsafe(t, declared) != nil {
 		t = declared
 	}
-	return typed(t, v.DefRange)
+	return typed(t, r)
 }

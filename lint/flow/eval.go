@@ -123,39 +123,6 @@ func (a *Analyzer) conditional(s *Scope, e *hclsyntax.ConditionalExpr, depth int
 	return union(e.Range(), unified(a.eval(s, e.TrueResult, depth), a.eval(s, e.FalseResult, depth))...)
 }
 
-// unified returns the values as they are once they had to get one type: the
-// runtimes convert primitives of different types to strings.
-func unified(values ...Value) []Value {
-	var types []cty.Type
-	for _, v := range values {
-		for _, alt := range v.Each() {
-			if alt.Kind == Null {
-				continue
-			}
-			t := alt.primitive()
-			if len(types) == 0 || types[0] != t {
-				types = append(types, t)
-			}
-		}
-	}
-	if len(types) < 2 {
-		return values
-	}
-	out := make([]Value, 0, len(values))
-	for _, v := range values {
-		out = append(out, v.each(func(alt Value) Value {
-			if alt.primitive() == cty.NilType {
-				return alt
-			}
-			if alt.primitive() == cty.String {
-				return alt
-			}
-			return unknown(alt.Range)
-		}))
-	}
-	return out
-}
-
 func (a *Analyzer) forExpr(s *Scope, e *hclsyntax.ForExpr, depth int) Value {
 	coll := a.eval(s, e.CollExpr, depth)
 	if v, ok := a.forKnown(s, e, coll, depth); ok {
@@ -174,7 +141,7 @@ func (a *Analyzer) forExpr(s *Scope, e *hclsyntax.ForExpr, depth int) Value {
 	case e.KeyExpr != nil:
 		out = mapOf(item, e.Range())
 	}
-	out.Conditional = e.CondExpr != nil
+	out.Conditional = e.CondExpr != nil || coll.mayBeEmpty()
 	return out
 }
 
@@ -263,10 +230,10 @@ func (a *Analyzer) splat(s *Scope, e *hclsyntax.SplatExpr, depth int) Value {
 		return tuple([]Value{each(src)}, e.Range())
 	case Typed:
 		if src.Type.IsListType() || src.Type.IsSetType() {
-			return list(each(src.element()), e.Range())
+			return listOf(each(src.element()), true, e.Range())
 		}
 	}
-	return list(unknown(e.Range()), e.Range())
+	return listOf(unknown(e.Range()), true, e.Range())
 }
 
 // operation computes an operator on known values, else gives its type.

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -41,11 +42,15 @@ var results = func() map[string]cty.Type {
 // conversions are the functions that convert their one argument, null staying null.
 var conversions = map[string]cty.Type{"tostring": cty.String, "tonumber": cty.Number, "tobool": cty.Bool}
 
+// FunctionName returns the name of the function that is called: core::sort is
+// the same as sort in both runtimes.
+func FunctionName(e *hclsyntax.FunctionCallExpr) string { return strings.TrimPrefix(e.Name, "core::") }
+
 // call evaluates a function call as far as its result is known.
 func (a *Analyzer) call(s *Scope, e *hclsyntax.FunctionCallExpr, depth int) Value {
-	r := e.Range()
+	r, name := e.Range(), FunctionName(e)
 	if e.ExpandFinal {
-		if t, ok := results[e.Name]; ok {
+		if t, ok := results[name]; ok {
 			return typed(t, r)
 		}
 		return unknown(r)
@@ -54,13 +59,16 @@ func (a *Analyzer) call(s *Scope, e *hclsyntax.FunctionCallExpr, depth int) Valu
 	for _, arg := range e.Args {
 		args = append(args, a.eval(s, arg, depth))
 	}
-	if t, ok := conversions[e.Name]; ok && len(args) == 1 {
+	if t, ok := conversions[name]; ok && len(args) == 1 {
 		return args[0].converted(t, nil)
 	}
-	if t, ok := results[e.Name]; ok {
+	if v, ok := computed(name, r, args); ok {
+		return v
+	}
+	if t, ok := results[name]; ok {
 		return typed(t, r)
 	}
-	if f, ok := structural[e.Name]; ok && len(args) > 0 {
+	if f, ok := structural[name]; ok && len(args) > 0 {
 		return f(r, args)
 	}
 	return unknown(r)
@@ -71,8 +79,8 @@ var structural = map[string]func(r hcl.Range, args []Value) Value{
 	"sensitive": first, "nonsensitive": first, "ephemeralasnull": orNull,
 	"try": try, "coalesce": coalesce, "one": one, "element": element,
 	"lookup": lookup, "merge": merge, "concat": concat, "tolist": tolist,
-	"toset": items, "sort": items, "distinct": items, "compact": items, "reverse": items, "slice": items,
-	"flatten": flatten, "values": values, "tomap": first, "zipmap": zipmap, "coalescelist": try,
+	"toset": distinct, "sort": sorted, "distinct": distinct, "compact": compact, "reverse": reverse, "slice": slice,
+	"flatten": flatten, "values": values, "tomap": tomap, "zipmap": zipmap, "coalescelist": try,
 }
 
 func first(_ hcl.Range, args []Value) Value { return args[0] }
@@ -130,7 +138,7 @@ func lookup(r hcl.Range, args []Value) Value {
 				return a
 			}
 			if len(args) == 3 {
-				return args[2]
+				return args[2].loosened() // the object may be a map, which has a type of its own
 			}
 			return unknown(r)
 		}
@@ -162,58 +170,6 @@ func (v *Value) open() {
 	for name, attr := range v.Attributes {
 		v.Attributes[name] = unknown(attr.Range)
 	}
-}
-
-func concat(r hcl.Range, args []Value) Value {
-	var all []Value
-	exact := true
-	for _, v := range args {
-		if v.Kind == Tuple {
-			all = append(all, v.Items...)
-			continue
-		}
-		exact = false
-		all = append(all, v.element())
-	}
-	if exact {
-		return tuple(all, r)
-	}
-	if len(all) == 0 {
-		return list(unknown(r), r)
-	}
-	out := list(union(r, all...), r)
-	out.Conditional = true
-	return out
-}
-
-func tolist(r hcl.Range, args []Value) Value {
-	return args[0].each(func(v Value) Value {
-		if v.Kind == Tuple {
-			return tuple(unified(v.Items...), r)
-		}
-		return items(r, []Value{v})
-	})
-}
-
-// items returns a list like the argument that may lack some of its items and
-// has them in another order.
-func items(r hcl.Range, args []Value) Value {
-	return args[0].each(func(v Value) Value {
-		switch v.Kind {
-		case Null:
-			return v
-		case Tuple:
-			if len(v.Items) == 0 {
-				return v
-			}
-			return list(union(r, unified(v.Items...)...), r)
-		case List, Map:
-			out := list(*v.Item, r)
-			out.Conditional = v.Conditional
-			return out
-		}
-		return list(v.element(), r)
-	})
 }
 
 func flatten(r hcl.Range, args []Value) Value {
@@ -248,11 +204,15 @@ func flatten(r hcl.Range, args []Value) Value {
 	return list(unknown(r), r)
 }
 
-func values(r hcl.Range, args []Value) Value { return list(args[0].element(), r) }
+func values(r hcl.Range, args []Value) Value {
+	return listOf(args[0].element(), args[0].mayBeEmpty(), r)
+}
 
 func zipmap(r hcl.Range, args []Value) Value {
 	if len(args) != 2 {
 		return unknown(r)
 	}
-	return mapOf(args[1].element(), r)
+	out := mapOf(args[1].element(), r)
+	out.Conditional = true
+	return out
 }

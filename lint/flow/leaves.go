@@ -72,7 +72,7 @@ func (w *leafWalk) expr(s *Scope, expr hcl.Expression, st leafState, bound map[s
 			w.reference(s, e.Traversal, st)
 		}
 	case *hclsyntax.FunctionCallExpr:
-		st.unmarked = st.unmarked || unmarking[e.Name]
+		st.unmarked = st.unmarked || unmarking[FunctionName(e)]
 		for _, arg := range e.Args {
 			w.expr(s, arg, st, bound)
 		}

@@ -43,7 +43,7 @@ func (a *Analyzer) variable(s *Scope, name string, r hcl.Range, depth int) Value
 	case v == nil:
 		return unknown(r)
 	case s.Call == nil:
-		return a.rootVariable(v)
+		return a.rootVariable(v, r)
 	}
 	value := null(v.DefRange)
 	if v.HasDefault {

@@ -50,8 +50,8 @@ type Value struct {
 	Items []Value
 	// Item stands for every item of a List or Map.
 	Item *Value
-	// Conditional tells that items of a List or Map may have been left out by a
-	// condition.
+	// Conditional tells that a List or Map may be empty: a condition may have left
+	// out items, or the collection that it is made from may have none.
 	Conditional bool
 	// Alternatives are those of a Union: at least two, none of them a union.
 	Alternatives []Value
@@ -214,6 +214,21 @@ func (v Value) element() Value {
 		return union(v.Range, items...)
 	}
 	return unknown(v.Range)
+}
+
+// mayBeEmpty tells that a collection need not have an item.
+func (v Value) mayBeEmpty() bool {
+	switch v.Kind {
+	case Tuple:
+		return len(v.Items) == 0
+	case Object:
+		return len(v.Attributes) == 0
+	case List, Map:
+		return v.Conditional
+	case Union:
+		return slices.ContainsFunc(v.Alternatives, Value.mayBeEmpty)
+	}
+	return true
 }
 
 // FromCty returns a value that is known from the outside, such as a default.

@@ -38,7 +38,7 @@ func outputMismatches(c *lint.Context, row contract.Output) []mismatch {
 		return nil
 	}
 	v := c.Flow.Output(o)
-	if v.AlwaysNull() {
+	if empty := alwaysEmpty(v); v.AlwaysNull() || row.EmptyIsNull && empty {
 		m := mismatch{at: o.RangeOf("value"), path: row.Name, rule: contract.RuleNull, certain: true}
 		switch {
 		case row.Null == contract.NullInvalid:
@@ -47,6 +47,9 @@ func outputMismatches(c *lint.Context, row contract.Output) []mismatch {
 			m.message = "can only be null, which means not known yet, so the object is never provisioned"
 		default:
 			return nil
+		}
+		if empty {
+			m.message = strings.Replace(m.message, "null", `"", which is read as null`, 1)
 		}
 		return []mismatch{m}
 	}
@@ -63,6 +66,11 @@ func outputMismatches(c *lint.Context, row contract.Output) []mismatch {
 		}
 	}
 	return found
+}
+
+// alwaysEmpty tells that a value can only be the empty string.
+func alwaysEmpty(v flow.Value) bool {
+	return v.Kind == flow.Known && v.Known.RawEquals(cty.StringVal(""))
 }
 
 // alwaysPending finds a health whose state is pending on every branch: as long

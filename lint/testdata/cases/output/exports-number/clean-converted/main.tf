@@ -1,0 +1,3 @@
+output "exports" {
+  value = tomap({ a = 0.5, b = "x" })
+}

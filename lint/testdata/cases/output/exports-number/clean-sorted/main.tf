@@ -1,0 +1,6 @@
+output "exports" {
+  value = {
+    a = sort([0.5])
+    b = compact([0.5])
+  }
+}

@@ -1,0 +1,3 @@
+output "failure_domains" {
+  value = [for z in compact([""]) : { name = z }]
+}

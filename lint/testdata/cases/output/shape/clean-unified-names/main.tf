@@ -1,0 +1,3 @@
+output "failure_domains" {
+  value = concat(tolist([{ name = "a" }]), tolist([{ name = 1 }]))
+}

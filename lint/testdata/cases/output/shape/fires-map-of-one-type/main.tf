@@ -1,0 +1,3 @@
+output "health" {
+  value = tomap({ state = "running", healthy = true })
+}

@@ -1,0 +1,6 @@
+output "health" {
+  value = {
+    state   = upper("running")
+    healthy = true
+  }
+}

@@ -1,0 +1,3 @@
+output "interruptible" {
+  value = var.machine_name
+}

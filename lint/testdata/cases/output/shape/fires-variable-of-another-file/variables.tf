@@ -1,0 +1,3 @@
+variable "machine_name" {
+  type = string
+}
