@@ -45,23 +45,34 @@ func parse(name string, content []byte) (*file, error) {
 	return f, nil
 }
 
-func (f *file) did(format string, args ...any) { f.done = append(f.done, fmt.Sprintf(format, args...)) }
+// copy returns the file as it is now, to go back to.
+func (f *file) copy() file {
+	old := *f
+	old.appended, old.done = slices.Clone(f.appended), slices.Clone(f.done)
+	return old
+}
 
-// edit changes a block in place and lays it out anew; it is false when the
-// file has no such block.
-func (f *file) edit(blockType, label string, change func(*hclwrite.Block)) bool {
+// edit changes a block in place and lays it out anew. On an error, or when the
+// result would not parse, the file stays as it was.
+func (f *file) edit(blockType, label string, change func(*hclwrite.Block) error) error {
 	start, end, ok := f.find(blockType, label)
 	if !ok {
-		return false
+		return fmt.Errorf("the block is not in %s", f.name)
 	}
 	syntax, diags := hclwrite.ParseConfig(f.text[start:end], f.name, hcl.InitialPos)
 	if diags.HasErrors() || len(syntax.Body().Blocks()) != 1 {
-		return false
+		return fmt.Errorf("the block in %s cannot be edited", f.name)
 	}
-	change(syntax.Body().Blocks()[0])
+	if err := change(syntax.Body().Blocks()[0]); err != nil {
+		return err
+	}
 	edited := bytes.TrimRight(hclwrite.Format(syntax.BuildTokens(nil).Bytes()), "\n")
-	f.text = slices.Concat(f.text[:start], edited, f.text[end:])
-	return true
+	result := slices.Concat(f.text[:start], edited, f.text[end:])
+	if _, diags := hclsyntax.ParseConfig(result, f.name, hcl.InitialPos); diags.HasErrors() {
+		return fmt.Errorf("the expression in %s is written in a way that cannot be edited; edit it by hand", f.name)
+	}
+	f.text = result
+	return nil
 }
 
 // find returns where a block starts and ends. The end is found by counting

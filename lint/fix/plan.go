@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/flow"
 	"github.com/captf-toolkit/captf/lint/rules"
 	"github.com/captf-toolkit/captf/sdk/module"
@@ -38,20 +38,39 @@ type Change struct {
 // providerIDs is the output that has to be sorted.
 const providerIDs = "provider_id_list"
 
-// For returns what can be done to a module that plays the role of the spec.
-func For(tree *module.Tree, spec contract.RoleSpec) (*Plan, error) {
-	p := &planner{tree: tree, root: tree.Primary, files: map[string]*file{}}
+// For returns what can be done to a module that plays the role of the options.
+// Every fix is tried in memory first: one after which a runtime could not read
+// the module any more, or that leads to a finding that was not there, is skipped
+// and the others are kept. A finding that is accepted by a comment is left alone.
+func For(tree *module.Tree, o lint.Options) (*Plan, error) {
+	trial, err := newTrial(tree, o)
+	if err != nil {
+		return &Plan{Skipped: []string{err.Error()}}, nil
+	}
+	p := &planner{tree: tree, root: tree.Primary, trial: trial, files: map[string]*file{}}
+	spec := o.Contract.Spec(o.Role)
 	p.declareInputs(spec)
 	p.markSensitive(spec)
 	p.sortMembers(spec)
-	return p.finish()
+	p.perform()
+	return p.finish(), nil
 }
 
 type planner struct {
 	tree  *module.Tree
 	root  *module.Module
+	trial *trial
 	files map[string]*file
+	steps []step
 	plan  Plan
+}
+
+// step is one fix.
+type step struct {
+	// what it is about, for messages; done says what it did.
+	what, done string
+	file       *file
+	edit       func(*file) error
 }
 
 func (p *planner) skip(format string, args ...any) {
@@ -86,9 +105,15 @@ func (p *planner) open(name, what string) *file {
 func (p *planner) declareInputs(spec contract.RoleSpec) {
 	var missing []contract.Input
 	for _, in := range spec.Inputs {
-		if p.root.Variable(in.Name) == nil {
-			missing = append(missing, in)
+		if p.root.Variable(in.Name) != nil {
+			continue
 		}
+		if other := p.elsewhere(in.Name); other != nil {
+			p.skip("declaring %s: %s declares it already, but %s does not read that file, so a second declaration would break the module for %s; declare it in files that both read",
+				in.Name, other.DefRange.Filename, p.root.Runtime, p.otherRuntime())
+			continue
+		}
+		missing = append(missing, in)
 	}
 	if len(missing) == 0 {
 		return
@@ -98,9 +123,31 @@ func (p *planner) declareInputs(spec contract.RoleSpec) {
 		return
 	}
 	for _, in := range missing {
-		f.appended = append(f.appended, Declaration(in))
-		f.did("declare %s", in.Name)
+		p.steps = append(p.steps, step{
+			what: "declaring " + in.Name, done: "declare " + in.Name, file: f,
+			edit: func(f *file) error {
+				f.appended = append(f.appended, Declaration(in))
+				return nil
+			},
+		})
 	}
+}
+
+// otherRuntime is the one whose view is not checked.
+func (p *planner) otherRuntime() module.Runtime {
+	if p.root.Runtime == module.Terraform {
+		return module.OpenTofu
+	}
+	return module.Terraform
+}
+
+// elsewhere returns the variable as the other runtime reads it, if it does.
+func (p *planner) elsewhere(name string) *module.Variable {
+	other := p.tree.View(p.otherRuntime())
+	if other == nil {
+		return nil
+	}
+	return other.Variable(name)
 }
 
 // Declaration returns the variable block of a contract input, formatted.
@@ -168,7 +215,7 @@ func (p *planner) editable(name string) bool {
 func (p *planner) markSensitive(spec contract.RoleSpec) {
 	for _, in := range spec.Inputs {
 		v := p.root.Variable(in.Name)
-		if !in.Sensitive || v == nil || v.Sensitive {
+		if !in.Sensitive || v == nil || v.Sensitive || p.trial.accepted("input/sensitive", in.Name) {
 			continue
 		}
 		what := "marking " + in.Name
@@ -177,11 +224,15 @@ func (p *planner) markSensitive(spec contract.RoleSpec) {
 		if f == nil {
 			continue
 		}
-		if !f.edit("variable", in.Name, func(b *hclwrite.Block) { setTrue(b, "sensitive") }) {
-			p.skip("%s: the block is not in %s", what, f.name)
-			continue
-		}
-		f.did("mark %s as sensitive", in.Name)
+		p.steps = append(p.steps, step{
+			what: what, done: "mark " + in.Name + " as sensitive", file: f,
+			edit: func(f *file) error {
+				return f.edit("variable", in.Name, func(b *hclwrite.Block) error {
+					setTrue(b, "sensitive")
+					return nil
+				})
+			},
+		})
 	}
 }
 
@@ -192,50 +243,102 @@ func (p *planner) sortMembers(spec contract.RoleSpec) {
 		return
 	}
 	expr, ok := o.Value.(hclsyntax.Expression)
-	if !ok || rules.IsSorted(expr) {
+	if !ok || rules.IsSorted(expr) || p.trial.accepted("output/provider-id-list-shape", "order") {
 		return
 	}
 	what := "sorting " + providerIDs
-	if v := flow.New(p.root, spec).Output(o); v.MayBeNull() {
-		p.skip("%s: the list may be null, which sort() does not take; sort it where it is not null", what)
+	if f, found := p.trial.wrongShape(providerIDs); found {
+		p.skip("%s: it has another problem, which comes first: %s", what, f.Message)
+		return
+	}
+	if why := p.sortable(flow.New(p.root, spec), o, expr); why != "" {
+		p.skip("%s: %s", what, why)
 		return
 	}
 	f := p.open(o.RangeOf("value").Filename, what)
 	if f == nil {
 		return
 	}
-	sorted := false
-	found := f.edit("output", o.Name, func(b *hclwrite.Block) {
-		if a := b.Body().GetAttribute("value"); a != nil {
-			b.Body().SetAttributeRaw("value", hclwrite.TokensForFunctionCall("sort", a.Expr().BuildTokens(nil)))
-			sorted = true
-		}
+	p.steps = append(p.steps, step{
+		what: what, done: "sort " + o.Name, file: f,
+		edit: func(f *file) error {
+			return f.edit("output", o.Name, func(b *hclwrite.Block) error {
+				a := b.Body().GetAttribute("value")
+				if a == nil {
+					return fmt.Errorf("the block in %s has no value", f.name)
+				}
+				b.Body().SetAttributeRaw("value", hclwrite.TokensForFunctionCall("sort", a.Expr().BuildTokens(nil)))
+				return nil
+			})
+		},
 	})
-	if !found || !sorted {
-		p.skip("%s: the block is not in %s", what, f.name)
-		return
-	}
-	f.did("sort %s", o.Name)
 }
 
-// finish writes the edited files as text and makes sure that they still parse.
-func (p *planner) finish() (*Plan, error) {
-	for _, f := range p.files {
-		if len(f.done) == 0 {
-			continue
+// perform makes the edits: all at once, or, if the result does not stand, one
+// after the other without those that are to blame.
+func (p *planner) perform() {
+	if len(p.steps) == 0 || p.performAll() {
+		return
+	}
+	for _, s := range p.steps {
+		before := s.file.copy()
+		err := s.edit(s.file)
+		if err == nil {
+			s.file.done = append(s.file.done, s.done)
+			err = p.trial.check(p.contents())
 		}
-		content := f.bytes()
-		if _, diags := hclsyntax.ParseConfig(content, f.name, hcl.InitialPos); diags.HasErrors() {
-			return nil, fmt.Errorf("editing %s: the result does not parse: %w", f.name, diags)
+		if err != nil {
+			*s.file = before
+			p.skip("%s: %s", s.what, err)
 		}
-		c := Change{File: f.name, New: content, Done: f.done}
+	}
+}
+
+func (p *planner) performAll() bool {
+	before := map[*file]file{}
+	for _, s := range p.steps {
+		if _, seen := before[s.file]; !seen {
+			before[s.file] = s.file.copy()
+		}
+	}
+	ok := true
+	for _, s := range p.steps {
+		if ok = ok && s.edit(s.file) == nil; ok {
+			s.file.done = append(s.file.done, s.done)
+		}
+	}
+	if ok && p.trial.check(p.contents()) == nil {
+		return true
+	}
+	for f, old := range before {
+		*f = old
+	}
+	return false
+}
+
+// contents are the edited files by name.
+func (p *planner) contents() map[string][]byte {
+	out := map[string][]byte{}
+	for name, f := range p.files {
+		if len(f.done) > 0 {
+			out[name] = f.bytes()
+		}
+	}
+	return out
+}
+
+// finish lists the edited files by name.
+func (p *planner) finish() *Plan {
+	for name, content := range p.contents() {
+		f := p.files[name]
+		c := Change{File: name, New: content, Done: f.done}
 		if f.exists {
 			c.Old = f.original
 		}
 		p.plan.Changes = append(p.plan.Changes, c)
 	}
 	slices.SortFunc(p.plan.Changes, func(a, b Change) int { return strings.Compare(a.File, b.File) })
-	return &p.plan, nil
+	return &p.plan
 }
 
 func firstSentence(s string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/fix"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
@@ -16,7 +17,7 @@ func (p *plan) fix(stdout, stderr io.Writer, diff bool) error {
 		if err != nil {
 			continue
 		}
-		edits, err := fix.For(tree, p.contract.Spec(t.Role))
+		edits, err := fix.For(tree, lint.Options{Role: t.Role, Contract: p.contract, Rules: p.rules})
 		if err != nil {
 			return unreadable(err)
 		}

@@ -1,0 +1,4 @@
+variable "size" {
+  type    = string
+  default = "s"
+}

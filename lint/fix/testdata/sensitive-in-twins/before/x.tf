@@ -1,0 +1,3 @@
+variable "bootstrap_data" {
+  type = string
+}
