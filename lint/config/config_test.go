@@ -144,7 +144,7 @@ func paths(targets []config.Target) []string {
 func TestTargets(t *testing.T) {
 	dir := tree(t,
 		"aws/cluster/main.tf", "aws/machine/main.tf.json", "aws/machinepool/main.tofu",
-		"aws/machine/tests/machine/main.tf", // inside a module
+		"aws/machine/tests/machine/main.tf", // inside a module that does not call it
 		"docs/machine/README.md",            // no module
 		"machine/deeper/cluster/main.tf",    // the upper one holds no module
 		".git/machine/main.tf", "skip/me/machine/main.tf", "skip/machine/main.tf",
@@ -160,7 +160,7 @@ func TestTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"aws/cluster cluster", "aws/machine machine", "aws/machinepool machinepool",
+		"aws/cluster cluster", "aws/machine machine", "aws/machine/tests/machine machine", "aws/machinepool machinepool",
 		"edge/node machine", "machine/deeper/cluster cluster", "skip/machine machine",
 	}
 	if diff := cmp.Diff(want, paths(got)); diff != "" {
@@ -170,6 +170,31 @@ func TestTargets(t *testing.T) {
 		if !target.Strict || (len(target.Allow) == 2) != (target.Path == "edge/node") {
 			t.Errorf("settings of %+v", target)
 		}
+	}
+}
+
+func TestACalledModuleIsNoTarget(t *testing.T) {
+	dir := tree(t, "cluster/main.tf", "cluster/machine/main.tf", "cluster/parts/main.tf", "cluster/parts/machinepool/main.tf",
+		"node/main.tf", "node/cluster/main.tf", "node/machine/main.tf")
+	for file, text := range map[string]string{
+		"cluster/main.tf":       "module \"parts\" {\n  source = \"./parts\"\n}\n",
+		"cluster/parts/main.tf": "module \"pool\" {\n  source = \"./machinepool\"\n}\n",
+		"node/main.tf":          "module \"a\" {\n  source = \"./cluster\"\n}\n\nmodule \"b\" {\n  source = \"./machine\"\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(file)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := config.Default()
+	cfg.Modules = []config.Module{{Path: "node", Role: contract.RoleMachine}, {Path: "node/machine", Role: contract.RoleMachine}}
+	got, err := cfg.Targets(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is listed stays, and what is called is left out, also two levels down.
+	want := []string{"cluster cluster", "cluster/machine machine", "node machine", "node/machine machine"}
+	if diff := cmp.Diff(want, paths(got)); diff != "" {
+		t.Error(diff)
 	}
 }
 

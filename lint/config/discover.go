@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,8 +27,9 @@ type Target struct {
 
 // Targets returns the modules of a tree, by path: those that the configuration
 // lists, and, unless it says otherwise, every directory with module files whose
-// name is that of a role. Hidden directories, excluded ones, and what lies
-// inside a module are not looked into, and symbolic links are not followed.
+// name is that of a role. A directory that one of the other modules calls is a
+// part of that module, and no target unless it is listed. Hidden directories and
+// excluded ones are not looked into, and symbolic links are not followed.
 func (c Config) Targets(root string) ([]Target, error) {
 	listed := map[string]Module{}
 	for _, m := range c.Modules {
@@ -51,7 +53,7 @@ func (c Config) Targets(root string) ([]Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, found...)
+		out = append(out, withoutCalled(append(out, found...), listed)...)
 	}
 	slices.SortFunc(out, func(a, b Target) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
@@ -113,19 +115,50 @@ func (c Config) discover(root string, listed map[string]Module) ([]Target, error
 			return fs.SkipDir
 		}
 		if _, known := listed[path]; known {
-			return fs.SkipDir
+			return nil
 		}
 		role, err := roleOf(root, path, d.Name())
 		if err != nil || role == "" || !holdsModule(p) {
 			return err
 		}
 		out = append(out, c.target(path, filepath.Join(root, rel), role))
-		return fs.SkipDir
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("looking for modules: %w", err)
 	}
 	return out, nil
+}
+
+// withoutCalled leaves out those targets that are not listed and lie below
+// another one which calls them. It returns none of the listed ones.
+func withoutCalled(all []Target, listed map[string]Module) []Target {
+	called := map[string]bool{}
+	for _, outer := range all {
+		if !slices.ContainsFunc(all, func(t Target) bool { return below(t.Path, outer.Path) }) {
+			continue
+		}
+		tree, err := module.Load(outer.Dir, module.Options{})
+		if err != nil {
+			continue // checking it says why
+		}
+		for _, r := range module.Runtimes() {
+			for _, m := range tree.Modules(r) {
+				if p := path.Join(outer.Path, m.Dir); p != outer.Path {
+					called[p] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t Target) bool {
+		_, known := listed[t.Path]
+		return known || called[t.Path]
+	})
+}
+
+// below tells that a path lies in a directory, both relative to the tree.
+func below(path, dir string) bool {
+	return path != dir && (dir == "." || strings.HasPrefix(path, dir+"/"))
 }
 
 // roleOf returns the role that a directory's name tells, "" if it tells none.

@@ -39,6 +39,8 @@ type Module struct {
 	Name string
 	// Role is the role that it was checked for.
 	Role string
+	// Strict tells that a warning fails the module.
+	Strict bool
 	// Report is nil when the module could not be read.
 	Report *lint.Report
 	// Err says why not.

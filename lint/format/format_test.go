@@ -200,26 +200,39 @@ func TestJSONHasTheBindingKeys(t *testing.T) {
 	}
 }
 
-func TestJUnitCountsFailures(t *testing.T) {
-	r := result(t)
-	var suites junit.Testsuites
-	if err := xml.Unmarshal([]byte(write(t, "junit", r, format.Options{})), &suites); err != nil {
-		t.Fatal(err)
-	}
-	if len(suites.Suites) != len(r.Modules) {
-		t.Errorf("%d suites for %d modules", len(suites.Suites), len(r.Modules))
-	}
-	if suites.Errors != 2 {
-		t.Errorf("%d errors, want the 2 unreadable modules", suites.Errors)
-	}
-	for i, m := range r.Modules {
-		if m.Report == nil {
-			continue
-		}
-		s := m.Report.Summary()
-		if failed := suites.Suites[i].Failures > 0; failed != s.Failed(true) {
-			t.Errorf("%s: failures %d, summary %+v", m.Path, suites.Suites[i].Failures, s)
-		}
+func TestJUnitFailsWhatTheRunFails(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		t.Run(fmt.Sprintf("strict=%v", strict), func(t *testing.T) {
+			r := result(t)
+			for i := range r.Modules {
+				r.Modules[i].Strict = strict
+			}
+			text := write(t, "junit", r, format.Options{})
+			var suites junit.Testsuites
+			if err := xml.Unmarshal([]byte(text), &suites); err != nil {
+				t.Fatal(err)
+			}
+			if len(suites.Suites) != len(r.Modules) {
+				t.Errorf("%d suites for %d modules", len(suites.Suites), len(r.Modules))
+			}
+			if suites.Errors != 2 {
+				t.Errorf("%d errors, want the 2 unreadable modules", suites.Errors)
+			}
+			warned := false
+			for i, m := range r.Modules {
+				if m.Report == nil {
+					continue
+				}
+				s := m.Report.Summary()
+				warned = warned || s.Warning > 0
+				if failed := suites.Suites[i].Failures > 0; failed != s.Failed(strict) {
+					t.Errorf("%s: failures %d, summary %+v", m.Path, suites.Suites[i].Failures, s)
+				}
+			}
+			if !warned || !strings.Contains(text, "warning ") {
+				t.Error("no warning is shown")
+			}
+		})
 	}
 }
 

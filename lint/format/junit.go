@@ -11,9 +11,10 @@ import (
 	"github.com/captf-toolkit/captf/lint"
 )
 
-// JUnit writes a suite a module and a test case a check. Errors and warnings
-// fail their case; infos are its output. A module that cannot be read is a case
-// with an error.
+// JUnit writes a suite a module and a test case a check. Errors, and in strict
+// mode warnings, fail their case, so that the file says what the exit code says;
+// what does not fail is the case's output. A module that cannot be read is a
+// case with an error.
 func JUnit(w io.Writer, r Result, _ Options) error {
 	all := junit.Testsuites{Name: "tfcapi-lint"}
 	for _, m := range r.Modules {
@@ -56,11 +57,11 @@ func junitCase(m Module, id string, findings []lint.Finding) junit.Testcase {
 	severity := lint.SeverityWarning
 	for _, f := range findings {
 		line := fmt.Sprintf("%s %s:%d %s", f.Severity, joinPath(m.Path, f.File), f.Line, withRemedy(f))
-		switch f.Severity {
-		case lint.SeverityInfo:
+		if !lint.Count([]lint.Finding{f}).Failed(m.Strict) {
 			notes = append(notes, xmlText(line))
 			continue
-		case lint.SeverityError:
+		}
+		if f.Severity == lint.SeverityError {
 			severity = lint.SeverityError
 		}
 		failing = append(failing, xmlText(line))

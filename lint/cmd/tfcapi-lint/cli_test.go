@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/captf-toolkit/captf/contract/golden"
@@ -113,6 +114,38 @@ func TestCommandLines(t *testing.T) {
 			golden.Assert(t, filepath.Join("testdata", "golden", tc.name+".txt"), []byte(text))
 			if strings.Contains(text, "hunter2") {
 				t.Error("a secret is printed")
+			}
+		})
+	}
+}
+
+// fullDisk takes a few bytes and then no more.
+type fullDisk struct{ room int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n := min(len(p), d.room)
+	d.room -= n
+	if n < len(p) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+func TestResultThatCannotBeWritten(t *testing.T) {
+	t.Chdir("testdata")
+	for _, args := range []string{
+		"--help", "--version", "--version=raw", "version", "version --json", "--list", "--explain input/type", "module --list",
+		"schema --role machine clean", "module --role machine clean", "module --role machine --json findings",
+		"module --role machine --output sarif clean", "module --role machine --output github findings",
+		"module --role machine --output junit clean", "module --role machine --fix --diff findings",
+	} {
+		t.Run(args, func(t *testing.T) {
+			var errs bytes.Buffer
+			if code := run(strings.Fields(args), &fullDisk{room: 3}, &errs); code != exitUnreadable {
+				t.Errorf("exit code is %d, want %d", code, exitUnreadable)
+			}
+			if !strings.Contains(errs.String(), "writing to standard output: no space left on device") {
+				t.Errorf("stderr is %q", errs.String())
 			}
 		})
 	}

@@ -9,7 +9,8 @@ const (
 	// exitFindings: an error, or in strict mode a warning; for schema, a schema
 	// that is too large for its label.
 	exitFindings = 1
-	// exitUnreadable: a module that cannot be read.
+	// exitUnreadable: a module that cannot be read, or a result that cannot be
+	// written.
 	exitUnreadable = 2
 	// exitUsage: the command line, or the configuration file, is wrong.
 	exitUsage = 3

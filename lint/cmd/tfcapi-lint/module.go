@@ -243,7 +243,7 @@ func (p *plan) check(recursive bool) format.Result {
 }
 
 func (p *plan) checkOne(t config.Target) format.Module {
-	m := format.Module{Path: displayPath(t.Dir), Name: t.Path, Role: string(t.Role)}
+	m := format.Module{Path: displayPath(t.Dir), Name: t.Path, Role: string(t.Role), Strict: t.Strict}
 	allow := p.allow
 	for _, a := range t.Allow {
 		allow = append(allow[:len(allow):len(allow)], lint.Allowance{ID: a.ID, Reason: a.Reason})
@@ -343,6 +343,9 @@ func (p *plan) exitCode(r format.Result) int {
 
 // colourful tells that w is a terminal whose user did not turn colours off.
 func colourful(w io.Writer) bool {
+	if r, ok := w.(*results); ok {
+		w = r.w
+	}
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false

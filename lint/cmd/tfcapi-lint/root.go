@@ -14,14 +14,34 @@ import (
 func run(args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &results{w: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
+	if out.err != nil {
+		// Whatever came of it is not known to the reader.
+		err = unreadable(fmt.Errorf("writing to standard output: %w", out.err))
+	}
 	code, show := codeOf(err)
 	if show {
 		fmt.Fprintf(stderr, "tfcapi-lint: %s\n", err)
 	}
 	return code
+}
+
+// results is standard output, and the first error of writing to it: some
+// writers, such as that of the help, do not tell.
+type results struct {
+	w   io.Writer
+	err error
+}
+
+func (r *results) Write(p []byte) (int, error) {
+	n, err := r.w.Write(p)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 func newRoot() *cobra.Command {
@@ -36,7 +56,7 @@ contract. It reads files only: it runs nothing, needs no runtime and no network.
 Exit codes:
   0  no error; with --strict no warning either
   1  at least one error, or with --strict a warning
-  2  the module cannot be read
+  2  the module cannot be read, or the result cannot be written
   3  the command line is wrong`,
 		Example: `  tfcapi-lint module --role machine --strict ./modules/machine
   tfcapi-lint module --recursive ./modules
