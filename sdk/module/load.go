@@ -374,6 +374,9 @@ func (l *loader) call(c *ModuleCall, d *directory, r Runtime, stack []*directory
 	case errors.Is(err, errOutside):
 		l.escape(EscapeOutside, c, a, path.Join(d.name, strings.ReplaceAll(c.Source, `\`, "/")), r)
 		return
+	case errors.Is(err, fs.ErrPermission):
+		l.unreadable(a, name, err)
+		return
 	case err != nil:
 		l.escape(EscapeUnresolved, c, a, name, r)
 		return
@@ -391,6 +394,10 @@ func (l *loader) call(c *ModuleCall, d *directory, r Runtime, stack []*directory
 		return
 	}
 	child, err := l.directory(name, resolved)
+	if errors.Is(err, fs.ErrPermission) {
+		l.unreadable(a, name, err)
+		return
+	}
 	if err != nil || (child.empty[Terraform] && child.empty[OpenTofu]) {
 		l.escape(EscapeUnresolved, c, a, name, r)
 		return
@@ -400,6 +407,13 @@ func (l *loader) call(c *ModuleCall, d *directory, r Runtime, stack []*directory
 		l.report(hcl.Diagnostics{problem(list[0].DefRange.Ptr(), "Misplaced import block", "only a root module can import; remove it")})
 	}
 	l.follow(child, r, stack)
+}
+
+// unreadable reports a called directory that is there but must not be read, so
+// that nothing is known of the module it may hold.
+func (l *loader) unreadable(source *hcl.Attribute, name string, err error) {
+	l.cause = cmp.Or(l.cause, err)
+	l.report(hcl.Diagnostics{problem(source.Range.Ptr(), "Unreadable module directory", "reading %s: %s; allow to read it", name, reason(err))})
 }
 
 // locate finds the directory that a local source names. The runtimes join the

@@ -396,6 +396,50 @@ func TestLoadFS(t *testing.T) {
 	}
 }
 
+// lockedFS refuses one operation on one directory, as a file system does that
+// the user has no rights on; a superuser cannot make one of real directories.
+type lockedFS struct {
+	fstest.MapFS
+	list, stat string
+}
+
+func (l lockedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == l.list {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return l.MapFS.ReadDir(name)
+}
+
+func (l lockedFS) Lstat(name string) (fs.FileInfo, error) {
+	if name == l.stat {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrPermission}
+	}
+	return l.MapFS.Lstat(name)
+}
+
+// TestCalledDirectoryWithoutRights checks that no rights is not "not there".
+func TestCalledDirectoryWithoutRights(t *testing.T) {
+	files := fstest.MapFS{
+		"main.tf":           {Data: []byte("module \"a\" {\n  source = \"./parts/net\"\n}\n")},
+		"parts/net/main.tf": {Data: []byte("")},
+	}
+	for name, fsys := range map[string]lockedFS{
+		"the directory": {MapFS: files, list: "parts/net"},
+		"the one above": {MapFS: files, stat: "parts/net"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := module.LoadFS(fsys, "/m", module.Options{})
+			const want = "main.tf:2:3: Unreadable module directory: reading parts/net: permission denied"
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Fatalf("error is %v, want %s", err, want)
+			}
+			if !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("the cause is lost: %v", err)
+			}
+		})
+	}
+}
+
 // TestLookups checks the small helpers.
 func TestLookups(t *testing.T) {
 	got, err := module.Load("testdata/valid/overrides", module.Options{})
