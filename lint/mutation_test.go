@@ -49,7 +49,7 @@ var mutations = []struct {
 	{"health as a text", contract.RoleMachine, []edit{{old: "value = local.health", new: `value = "running"`}}, []string{"error output/shape"}},
 	{"health as null", contract.RoleMachine, []edit{{old: "value = local.health", new: `value = null`}}, []string{"error output/shape"}},
 	{"healthy as a text", contract.RoleMachinePool, []edit{{old: "healthy = true", new: `healthy = "true"`}}, []string{"error output/shape"}},
-	{"state of one member", contract.RoleMachinePool, []edit{{old: `state = "running"` + "\n    }\n  ]", new: `state = "up"` + "\n    }\n  ]"}}, []string{"error output/shape"}},
+	{"state of one member", contract.RoleMachinePool, []edit{{old: `state = "running"` + "\n    }\n  ]", new: `state = "up"` + "\n    }\n  ]"}}, []string{"info output/shape"}},
 	{"addresses as texts", contract.RoleMachine, []edit{{old: "    {\n      type    = \"InternalIP\"\n      address = terraform_data.instance.output.address\n    },", new: `"10.0.0.1"`}}, []string{"error output/shape"}},
 	{"one address, not a list", contract.RoleMachine, []edit{{old: "  value = [\n", new: "  value = {\n"}, {old: "    {\n      type    = \"InternalIP\"", new: "      type = \"InternalIP\""}, {old: "    },\n  ]", new: "  }"}}, []string{"error output/shape"}},
 	{"type of an address", contract.RoleMachine, []edit{{old: "InternalIP", new: "PrivateIP"}}, []string{"error output/shape"}},
@@ -63,7 +63,7 @@ var mutations = []struct {
 	{"port out of range on every branch", contract.RoleCluster, []edit{{old: "var.control_plane_endpoint != null ? var.control_plane_endpoint : local.own_endpoint", new: "local.own_endpoint"}, {old: "port = 6443", new: "port = 66443"}}, []string{"error output/limits"}},
 	{"port out of range on a branch", contract.RoleCluster, []edit{{old: "port = 6443", new: "port = 66443"}}, []string{"info output/limits"}},
 	{"endpoint never set", contract.RoleCluster, []edit{{old: "var.control_plane_endpoint != null ? var.control_plane_endpoint : local.own_endpoint", new: "null"}}, []string{"warning output/endpoint-never-set"}},
-	{"failure domain without a name", contract.RoleCluster, []edit{{old: "name = zone, ", new: ""}}, []string{"error output/shape"}},
+	{"failure domain without a name", contract.RoleCluster, []edit{{old: "name = zone, ", new: ""}}, []string{"info output/shape"}},
 	{"fraction in exports", contract.RoleCluster, []edit{{old: "weight  = 10", new: "weight  = 1.5"}}, []string{"error output/exports-number"}},
 	{"credential in exports", contract.RoleCluster, []edit{{old: "weight  = 10", new: `password = "x"`}}, []string{"info output/exports-secret"}},
 	{"sensitive variable in exports", contract.RoleCluster, []edit{

@@ -121,7 +121,13 @@ func one(r hcl.Range, args []Value) Value {
 			}
 			return unknown(r)
 		}
-		return union(r, v.element(), null(r))
+		item := v.element()
+		if item.Kind == Unknown {
+			// Such as the instances of a resource: how many there are is as
+			// little known as what they hold.
+			return unknown(r)
+		}
+		return union(r, item, null(r))
 	})
 }
 

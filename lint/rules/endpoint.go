@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
@@ -45,7 +47,7 @@ output "control_plane_endpoint" {
 		seen := map[*module.Resource]bool{}
 		for _, leaf := range c.Flow.Leaves(c.Flow.Root(), o.Value) {
 			r := leaf.Resource()
-			if r == nil || r.Mode != module.Managed || seen[r] || r.Lifecycle.PreventDestroy != nil {
+			if r == nil || r.Mode != module.Managed || seen[r] || protected(r) {
 				continue
 			}
 			seen[r] = true
@@ -53,4 +55,15 @@ output "control_plane_endpoint" {
 				"%s is behind %s, and nothing keeps an approved plan from replacing it", r.Address(), outEndpoint)
 		}
 	},
+}
+
+// protected tells that prevent_destroy is set, and not to a plain false; an
+// expression, which OpenTofu accepts, is taken at its word.
+func protected(r *module.Resource) bool {
+	a := r.Lifecycle.PreventDestroy
+	if a == nil {
+		return false
+	}
+	v, diags := a.Expr.Value(nil)
+	return diags.HasErrors() || !v.IsKnown() || !v.IsNull() && !v.RawEquals(cty.False)
 }

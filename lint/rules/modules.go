@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	version "github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/captf-toolkit/captf/lint"
@@ -143,10 +142,18 @@ var moduleVersion = lint.Rule{
 }`,
 	Rules: []string{"lint.md 4", "lint.md 9 L10"},
 	Check: func(c *lint.Context) {
-		if len(c.Root.Versions) == 0 {
+		if !declaresVersion(c) {
 			c.Infof(hcl.Range{}, "add required_version with the versions that the module is tested with", "the module does not say which versions of the runtime it works with")
 		}
 	},
+}
+
+// declaresVersion tells that the root module says which versions it works with;
+// compatible_with counts for an OpenTofu-only module, since Terraform refuses it.
+func declaresVersion(c *lint.Context) bool {
+	return slices.ContainsFunc(c.Root.Versions, func(v *module.VersionConstraint) bool {
+		return v.Argument == "required_version" || c.Tree.Terraform == nil
+	})
 }
 
 var moduleProviderPin = lint.Rule{
@@ -217,118 +224,4 @@ func providersUsed(m *module.Module) []providerUse {
 		add(name, r.DefRange)
 	}
 	return uses
-}
-
-var moduleSyntaxFloor = lint.Rule{
-	ID:         "module/syntax-floor",
-	Severities: errorOrInfo,
-	Summary:    "The module uses a construct that no version allowed by `required_version` knows (error), or that some allowed version does not know (info).",
-	Why:        "The constraint promises versions that fail to read the module.",
-	Fix:        "Raise the lower bound of `required_version`, or do without the construct.",
-	Bad: `terraform {
-  required_version = ">= 1.2.0"
-}
-
-check "reachable" {
-  assert {
-    condition     = terraform_data.instance.id != ""
-    error_message = "the instance has no id"
-  }
-}`,
-	Good: `terraform {
-  required_version = ">= 1.5.0"
-}
-
-check "reachable" {
-  assert {
-    condition     = terraform_data.instance.id != ""
-    error_message = "the instance has no id"
-  }
-}`,
-	Rules: []string{"lint.md 8 G11"},
-	Check: func(c *lint.Context) {
-		floor, ceiling, ok := versionRange(c.Root)
-		if !ok {
-			return
-		}
-		reported := map[string]bool{}
-		for _, m := range c.Modules() {
-			for _, use := range m.Features {
-				since := use.Since(m.Runtime)
-				if since == "" || reported[use.ID] {
-					continue
-				}
-				first, err := version.NewVersion(since)
-				if err != nil {
-					continue
-				}
-				switch {
-				case ceiling != nil && ceiling.LessThan(first):
-					reported[use.ID] = true
-					c.Errorf(use.Range, "allow "+since+" or newer in required_version, or do without it",
-						"%s knows the %s since %s, and required_version allows nothing that new", m.Runtime, use.Construct, since)
-				case floor.LessThan(first):
-					reported[use.ID] = true
-					c.Infof(use.Range, "raise required_version to >= "+since+", or do without it",
-						"%s knows the %s since %s, but required_version allows %s", m.Runtime, use.Construct, since, floor)
-				}
-			}
-		}
-	},
-}
-
-// versionRange returns the lowest version that the root's constraints allow,
-// and the highest one if they say so exactly; ok is false when they set no
-// lower bound.
-func versionRange(m *module.Module) (floor, ceiling *version.Version, ok bool) {
-	for _, v := range m.Versions {
-		for _, part := range v.Constraints {
-			op, at, err := splitConstraint(part.String())
-			if err != nil {
-				continue
-			}
-			switch op {
-			case ">=", ">", "~>", "=", "":
-				if floor == nil || floor.LessThan(at) {
-					floor = at
-				}
-			}
-			var upper *version.Version
-			switch op {
-			case "=", "", "<=", "<":
-				upper = at
-			case "~>":
-				upper = pessimisticUpper(part.String())
-			}
-			if upper != nil && (ceiling == nil || upper.LessThan(ceiling)) {
-				ceiling = upper
-			}
-		}
-	}
-	if floor == nil {
-		floor = version.Must(version.NewVersion("0.12.0"))
-	}
-	return floor, ceiling, len(m.Versions) > 0
-}
-
-func splitConstraint(text string) (op string, at *version.Version, err error) {
-	rest := strings.TrimLeft(text, "<>=!~ ")
-	op = strings.TrimSpace(strings.TrimSuffix(text, rest))
-	at, err = version.NewVersion(strings.TrimSpace(rest))
-	return op, at, err
-}
-
-// pessimisticUpper returns a version above all that `~> x.y.z` allows: the last
-// segment given is free.
-func pessimisticUpper(text string) *version.Version {
-	parts := strings.Split(strings.TrimLeft(text, "~> "), ".")
-	if len(parts) < 2 {
-		return nil
-	}
-	parts[len(parts)-1] = "999999"
-	v, err := version.NewVersion(strings.Join(parts, "."))
-	if err != nil {
-		return nil
-	}
-	return v
 }

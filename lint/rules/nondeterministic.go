@@ -37,57 +37,108 @@ var moduleNondeterministic = lint.Rule{
 	Rules: []string{"lint.md 8 G9", "contract.md 3 R6"},
 	Check: func(c *lint.Context) {
 		for _, m := range c.Modules() {
+			w := callWalk{module: m, locals: map[string]bool{}}
 			for _, f := range m.Files {
 				if body, ok := f.HCL.Body.(*hclsyntax.Body); ok {
-					findCalls(c, m, body, nil)
+					w.body(body, nil, false)
 				}
 			}
+			w.report(c)
 		}
 	},
 }
 
-// findCalls reports the calls in a body; res is the resource around, if any.
-func findCalls(c *lint.Context, m *module.Module, body *hclsyntax.Body, res *module.Resource) {
+// callWalk collects the calls in a module, and the locals that something uses
+// whose changes are not ignored.
+type callWalk struct {
+	module *module.Module
+	calls  []*hclsyntax.FunctionCallExpr
+	// locals holds every local that is used: true if a change of it shows.
+	locals map[string]bool
+}
+
+// body walks a body; res is the resource around, if any, ignored tells that
+// changes of what is here show nowhere.
+func (w *callWalk) body(body *hclsyntax.Body, res *module.Resource, ignored bool) {
 	for _, a := range body.Attributes {
-		if res != nil && flow.IgnoresChanges(res, a.Name) {
-			continue
-		}
-		reportCalls(c, a.Expr)
+		w.expr(a.Expr, ignored || res != nil && flow.IgnoresChanges(res, a.Name))
 	}
 	for _, b := range body.Blocks {
 		switch {
 		case judging[b.Type]:
+			w.body(b.Body, nil, true)
 		case res != nil:
-			if !flow.IgnoresChanges(res, b.Type) {
-				findCallsInside(c, b.Body)
-			}
+			w.body(b.Body, nil, ignored || flow.IgnoresChanges(res, b.Type))
 		case b.Type == "resource" && len(b.Labels) == 2:
-			findCalls(c, m, b.Body, m.Resource(b.Labels[0]+"."+b.Labels[1]))
+			w.body(b.Body, w.module.Resource(b.Labels[0]+"."+b.Labels[1]), ignored)
+		case b.Type == "locals": // read from the module, as overrides leave them
 		default:
-			findCalls(c, m, b.Body, nil)
+			w.body(b.Body, nil, ignored)
 		}
 	}
 }
 
-func findCallsInside(c *lint.Context, body *hclsyntax.Body) {
-	for _, a := range body.Attributes {
-		reportCalls(c, a.Expr)
+func (w *callWalk) expr(expr hclsyntax.Expression, ignored bool) {
+	for _, name := range localsIn(expr) {
+		w.locals[name] = w.locals[name] || !ignored
 	}
-	for _, b := range body.Blocks {
-		if !judging[b.Type] {
-			findCallsInside(c, b.Body)
-		}
+	if !ignored {
+		w.calls = append(w.calls, callsIn(expr)...)
 	}
 }
 
-func reportCalls(c *lint.Context, expr hclsyntax.Expression) {
+// report reports the calls, those in locals only if a change of the local shows,
+// or nobody uses it yet.
+func (w *callWalk) report(c *lint.Context) {
+	for _, ref := range c.References(w.module) { // JSON files are not walked
+		if name := ref.Name(); ref.Is("local", name) && module.IsJSON(ref.Range()) {
+			w.locals[name] = true
+		}
+	}
+	for changed := true; changed; { // a local shows where it is used by one that does
+		changed = false
+		for _, l := range w.module.Locals {
+			shows, used := w.locals[l.Name]
+			for _, name := range localsIn(l.Expr) {
+				was, known := w.locals[name]
+				w.locals[name] = was || shows || !used
+				changed = changed || !known || was != w.locals[name]
+			}
+		}
+	}
+	for _, l := range w.module.Locals {
+		expr, ok := l.Expr.(hclsyntax.Expression)
+		if shows, used := w.locals[l.Name]; ok && (shows || !used) {
+			w.calls = append(w.calls, callsIn(expr)...)
+		}
+	}
+	for _, call := range w.calls {
+		c.Infof(call.Range(), "keep the value in a resource, or ignore changes of the argument",
+			"%s() gives another result on each run, so no two runs agree", flow.FunctionName(call))
+	}
+}
+
+func localsIn(expr hcl.Expression) []string {
+	var names []string
+	for _, t := range expr.Variables() {
+		if t.RootName() == "local" && len(t) > 1 {
+			if step, ok := t[1].(hcl.TraverseAttr); ok {
+				names = append(names, step.Name)
+			}
+		}
+	}
+	return names
+}
+
+func callsIn(expr hclsyntax.Expression) []*hclsyntax.FunctionCallExpr {
+	var calls []*hclsyntax.FunctionCallExpr
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
-		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && nondeterministic[call.Name] {
-			c.Infof(call.Range(), "keep the value in a resource, or ignore changes of the argument",
-				"%s() gives another result on each run, so no two runs agree", call.Name)
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && nondeterministic[flow.FunctionName(call)] {
+			calls = append(calls, call)
 		}
 		return nil
 	})
+	return calls
 }
 
 var moduleEphemeral = lint.Rule{

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -73,10 +74,11 @@ func IsSorted(expr hclsyntax.Expression) bool {
 	case *hclsyntax.LiteralValueExpr:
 		return e.Val.IsNull()
 	case *hclsyntax.FunctionCallExpr:
-		if e.Name == "sort" {
+		name := flow.FunctionName(e)
+		if name == "sort" {
 			return true
 		}
-		f, ok := keepsOrder[e.Name]
+		f, ok := keepsOrder[name]
 		if !ok || len(e.Args) == 0 {
 			return false
 		}
@@ -113,19 +115,22 @@ func healthFilter(expr hclsyntax.Expression) (at hcl.Range, found bool) {
 // mentionsHealth tells that a condition depends on a member's health in another
 // way than leaving out terminated members.
 func mentionsHealth(expr hclsyntax.Expression) bool {
+	if keepsLiving(expr) {
+		return false
+	}
 	switch e := expr.(type) {
 	case *hclsyntax.ParenthesesExpr:
 		return mentionsHealth(e.Expression)
 	case *hclsyntax.BinaryOpExpr:
-		if e.Op == hclsyntax.OpNotEqual && (isTerminated(e.LHS) || isTerminated(e.RHS)) {
-			return false
-		}
 		return mentionsHealth(e.LHS) || mentionsHealth(e.RHS)
 	case *hclsyntax.UnaryOpExpr:
-		if e.Op == hclsyntax.OpLogicalNot && selectsTerminated(e.Val) {
-			return false
-		}
 		return mentionsHealth(e.Val)
+	case *hclsyntax.FunctionCallExpr:
+		if flow.FunctionName(e) == "alltrue" && len(e.Args) == 1 {
+			if list, ok := e.Args[0].(*hclsyntax.TupleConsExpr); ok {
+				return slices.ContainsFunc(list.Exprs, mentionsHealth)
+			}
+		}
 	}
 	found := false
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
@@ -133,6 +138,53 @@ func mentionsHealth(expr hclsyntax.Expression) bool {
 		return nil
 	})
 	return found
+}
+
+// keepsLiving tells that a condition holds for every member that is not
+// terminated: it leaves out terminated ones at most.
+func keepsLiving(expr hclsyntax.Expression) bool {
+	switch e := expr.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return keepsLiving(e.Expression)
+	case *hclsyntax.UnaryOpExpr:
+		return e.Op == hclsyntax.OpLogicalNot && selectsTerminated(e.Val)
+	case *hclsyntax.BinaryOpExpr:
+		switch e.Op {
+		case hclsyntax.OpLogicalAnd:
+			return keepsLiving(e.LHS) && keepsLiving(e.RHS)
+		case hclsyntax.OpLogicalOr:
+			return keepsLiving(e.LHS) || keepsLiving(e.RHS)
+		case hclsyntax.OpNotEqual:
+			return isTerminated(e.LHS) || isTerminated(e.RHS) || judged(e, true, selectsTerminated) || judged(e, false, keepsLiving)
+		case hclsyntax.OpEqual:
+			return judged(e, false, selectsTerminated) || judged(e, true, keepsLiving)
+		}
+	case *hclsyntax.FunctionCallExpr:
+		if len(e.Args) != 1 {
+			return false
+		}
+		list, ok := e.Args[0].(*hclsyntax.TupleConsExpr)
+		if !ok || len(list.Exprs) == 0 {
+			return false
+		}
+		switch flow.FunctionName(e) {
+		case "alltrue":
+			return !slices.ContainsFunc(list.Exprs, func(x hclsyntax.Expression) bool { return !keepsLiving(x) })
+		case "anytrue":
+			return slices.ContainsFunc(list.Exprs, keepsLiving)
+		}
+	}
+	return false
+}
+
+// judged tells that a comparison is between the literal and a condition of a kind.
+func judged(e *hclsyntax.BinaryOpExpr, literal bool, kind func(hclsyntax.Expression) bool) bool {
+	return isBool(e.LHS, literal) && kind(e.RHS) || isBool(e.RHS, literal) && kind(e.LHS)
+}
+
+func isBool(expr hclsyntax.Expression, want bool) bool {
+	l, ok := expr.(*hclsyntax.LiteralValueExpr)
+	return ok && l.Val.RawEquals(cty.BoolVal(want))
 }
 
 func isHealthName(n hclsyntax.Node) bool {
@@ -160,10 +212,10 @@ func selectsTerminated(expr hclsyntax.Expression) bool {
 		}
 		return e.Op == hclsyntax.OpEqual && (isTerminated(e.LHS) || isTerminated(e.RHS))
 	case *hclsyntax.FunctionCallExpr:
-		if e.Name != "contains" || len(e.Args) != 2 {
+		if flow.FunctionName(e) != "contains" || len(e.Args) != 2 {
 			return false
 		}
-		states, ok := e.Args[0].(*hclsyntax.TupleConsExpr)
+		states, ok := listLiteral(e.Args[0])
 		if !ok || len(states.Exprs) == 0 {
 			return false
 		}
@@ -175,6 +227,22 @@ func selectsTerminated(expr hclsyntax.Expression) bool {
 		return true
 	}
 	return false
+}
+
+// listLiteral returns the list that is written out, as a list or made a set.
+func listLiteral(expr hclsyntax.Expression) (*hclsyntax.TupleConsExpr, bool) {
+	switch e := expr.(type) {
+	case *hclsyntax.TupleConsExpr:
+		return e, true
+	case *hclsyntax.ParenthesesExpr:
+		return listLiteral(e.Expression)
+	case *hclsyntax.FunctionCallExpr:
+		switch name := flow.FunctionName(e); {
+		case (name == "toset" || name == "tolist") && len(e.Args) == 1:
+			return listLiteral(e.Args[0])
+		}
+	}
+	return nil, false
 }
 
 func isTerminated(expr hclsyntax.Expression) bool {

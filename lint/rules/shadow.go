@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 var moduleTofuShadow = lint.Rule{
 	ID:         "module/tofu-shadow",
 	Severities: isWarning,
-	Summary:    "`.tofu` files make OpenTofu load other declarations than Terraform.",
+	Summary:    "`.tofu` files make OpenTofu load other declarations than Terraform, or a `.tf` file has a construct that Terraform refuses.",
 	Why:        "The checks run on one set of files; the other runtime gets a module that nobody checked.",
 	Fix:        "Make both agree, or ship one set. Differences in `required_version` alone are fine.",
 	Bad: `# outputs.tf
@@ -31,7 +32,22 @@ output "extra" {
 	Rules: []string{"lint.md 3", "lint.md 9 L2"},
 	Check: func(c *lint.Context) {
 		compareViews(c, c.Tree.Terraform, c.Tree.OpenTofu, map[string]bool{})
+		refusedByTerraform(c)
 	},
+}
+
+// refusedByTerraform reports what stands in .tf files, which Terraform reads,
+// though only OpenTofu knows it.
+func refusedByTerraform(c *lint.Context) {
+	if c.Tree.Terraform == nil || c.Root.Runtime == module.Terraform {
+		return
+	}
+	for _, d := range c.Tree.Terraform.Unsupported {
+		if d.Subject != nil {
+			c.Warnf(*d.Subject, "move it into a .tofu file beside a .tf file that does without, or ship .tofu files only",
+				"Terraform reads this file and refuses the module: %s", d.Detail)
+		}
+	}
 }
 
 // compareViews reports, for each .tofu file, the first declaration in which the
@@ -121,10 +137,12 @@ func tofuSide(d, other declaration, m *module.Module) hcl.Range {
 func declarations(c *lint.Context, m *module.Module) map[string]declaration {
 	out := map[string]declaration{}
 	add := func(name string, b *module.Block) {
-		text := blockText(c, b)
+		text, merged := mergedText(c, b)
 		at := b.DefRange
 		for _, o := range b.Overrides {
-			text += "\n" + tokens(c, blockAt(c, o))
+			if !merged {
+				text += "\n" + tokens(c, blockAt(c, o))
+			}
 			at = o
 		}
 		if old, ok := out[name]; ok { // moved, import and the like have no name
@@ -180,22 +198,65 @@ func blockText(c *lint.Context, b *module.Block) string {
 
 func quote(s string) string { return `"` + s + `"` }
 
+// mergedText returns what a block says once the blocks that override it are
+// merged into it; merged is false when they cannot be, and it is the base alone.
+func mergedText(c *lint.Context, b *module.Block) (text string, merged bool) {
+	parts := map[string]string{}
+	for _, header := range append([]hcl.Range{b.DefRange}, b.Overrides...) {
+		block := nativeBlock(c, header)
+		if block == nil || b.JSON() {
+			return blockText(c, b), false
+		}
+		own := map[string]string{}
+		blockParts(c, "", block.Body, own)
+		maps.Copy(parts, own)
+	}
+	var out strings.Builder
+	for _, name := range sortedNames(parts) {
+		out.WriteString(name + ": " + parts[name] + "\n")
+	}
+	return out.String(), true
+}
+
+// blockParts adds the parts of a body that overriding replaces one by one: each
+// argument, also in lifecycle, and all nested blocks of one type.
+func blockParts(c *lint.Context, prefix string, body *hclsyntax.Body, parts map[string]string) {
+	for _, name := range sortedNames(body.Attributes) {
+		parts[prefix+name] = tokens(c, body.Attributes[name].Expr.Range())
+	}
+	for _, nested := range body.Blocks {
+		if nested.Type == "lifecycle" {
+			blockParts(c, prefix+"lifecycle.", nested.Body, parts)
+			continue
+		}
+		parts[prefix+"block "+nested.Type] += tokens(c, nested.Range())
+	}
+}
+
 // blockAt returns the whole block whose header lies at a range.
 func blockAt(c *lint.Context, header hcl.Range) hcl.Range {
+	if b := nativeBlock(c, header); b != nil {
+		return b.Range()
+	}
+	return header
+}
+
+// nativeBlock returns the block whose header lies at a range, nil in JSON syntax.
+func nativeBlock(c *lint.Context, header hcl.Range) *hclsyntax.Block {
 	f := c.Tree.File(header.Filename)
 	if f == nil {
-		return header
+		return nil
 	}
 	body, ok := f.HCL.Body.(*hclsyntax.Body)
 	if !ok {
-		return header
+		return nil
 	}
 	for _, b := range body.Blocks {
 		if b.TypeRange.Start.Byte == header.Start.Byte {
-			return b.Range()
+			return b
 		}
 	}
-	return header
+	return nil
 }
 
 // tokens returns the text of a range without comments and layout.

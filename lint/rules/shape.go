@@ -192,6 +192,14 @@ func compareTuple(v flow.Value, s contract.Shape, path string) []mismatch {
 	counted.Elem = &contract.Shape{Kind: contract.KindAny}
 	counted.UniqueBy = ""
 	all := validate(v, counted, path, make([]any, len(v.Items)))
+	for i := range all {
+		switch all[i].rule {
+		case contract.RuleMinItems:
+			all[i].message = fmt.Sprintf("has %d items, but needs at least %d", len(v.Items), s.MinLength)
+		case contract.RuleMaxItems:
+			all[i].message = fmt.Sprintf("has %d items, but may have at most %d", len(v.Items), s.MaxLength)
+		}
+	}
 	seen := map[string]int{}
 	for i, item := range v.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
