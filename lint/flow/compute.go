@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -23,6 +25,9 @@ var computable = map[string]function.Function{
 func computed(name string, r hcl.Range, args []Value) (Value, bool) {
 	f, ok := computable[name]
 	if !ok {
+		return Value{}, false
+	}
+	if name == "format" && len(args) > 0 && padded(args[0]) {
 		return Value{}, false
 	}
 	values := make([]cty.Value, 0, len(args))
@@ -48,6 +53,13 @@ func computed(name string, r hcl.Range, args []Value) (Value, bool) {
 		return Value{}, false
 	}
 	return known(out, r), true
+}
+
+// padded tells that a format may have a width, which can ask for any amount of
+// memory.
+func padded(format Value) bool {
+	v := format.converted(cty.String, nil)
+	return v.Kind != Known || strings.ContainsAny(v.Known.AsString(), "0123456789*")
 }
 
 // cty returns a known primitive, or a tuple of such, as the language has it.

@@ -73,6 +73,9 @@ func (a *Analyzer) template(s *Scope, e *hclsyntax.TemplateExpr, depth int) Valu
 			return typed(cty.String, e.Range())
 		}
 		text += v.Known.AsString()
+		if len(text) > maxSize*textPerValue {
+			return typed(cty.String, e.Range())
+		}
 	}
 	return known(cty.StringVal(text), e.Range())
 }

@@ -239,6 +239,7 @@ func TestEval(t *testing.T) {
 		{`tonumber("5")`, "5"},
 		{`tobool("true")`, "true"},
 		{`tostring(null)`, "null"},
+		{`format("%999999999s", "x")`, "<string>"},
 		{`format("%s", 1)`, `"1"`},
 		{`format("%s", var.names[0])`, "<string>"},
 		{`length(local.list)`, "<number>"},

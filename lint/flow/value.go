@@ -64,9 +64,15 @@ type Value struct {
 // the next one, and so on, describes a value too large to look through.
 const maxSize = 10_000
 
+// textPerValue is how many bytes of text count as one value more.
+const textPerValue = 64
+
 // bounded returns the value, or an unknown one if it is too large.
 func (v Value) bounded() Value {
 	n := 1
+	if v.primitive() == cty.String && v.Kind == Known {
+		n += len(v.Known.AsString()) / textPerValue
+	}
 	for _, list := range [][]Value{v.Items, v.Alternatives} {
 		for _, item := range list {
 			n += max(item.size, 1)
