@@ -26,48 +26,69 @@ func (p *Plan) Diff(prefix string) string {
 	return b.String()
 }
 
-// Apply writes the changes below dir, each file as a whole or not at all. A
-// file that is no longer as it was when the plan was made is not written.
+// Apply writes the changes below dir, each file as a whole or not at all, with
+// the owner and the mode that it has. Nothing is written when one of the files
+// is no longer as it was when the plan was made, or is read-only.
 func (p *Plan) Apply(dir string) error {
+	var writes []write
 	for _, c := range p.Changes {
-		if err := c.apply(dir); err != nil {
-			return fmt.Errorf("writing %s: %w", filepath.Join(dir, filepath.FromSlash(c.File)), err)
+		w, err := c.prepare(dir)
+		if err != nil {
+			return fmt.Errorf("writing %s: %w; nothing was written", filepath.Join(dir, filepath.FromSlash(c.File)), err)
+		}
+		writes = append(writes, w)
+	}
+	for _, w := range writes {
+		if err := w.replace(); err != nil {
+			return fmt.Errorf("writing %s: %w", w.file, err)
 		}
 	}
 	return nil
 }
 
-func (c Change) apply(dir string) error {
+// write is a file that is ready to be written.
+type write struct {
+	file    string
+	content []byte
+	mode    fs.FileMode
+	// old is the file that is replaced, nil for a new one.
+	old fs.FileInfo
+}
+
+// prepare finds the file of a change and makes sure that it may be written.
+func (c Change) prepare(dir string) (write, error) {
 	file := filepath.Join(dir, filepath.FromSlash(c.File))
-	mode := fs.FileMode(0o644)
 	if c.Old == nil {
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return errors.New("the file exists, but was not read; nothing was written")
+			return write{}, errors.New("the file exists, but was not read")
 		}
-		return replaceFile(file, c.New, mode)
+		return write{file: file, content: c.New, mode: 0o644}, nil
 	}
 	// A link keeps its target; loading made sure that it lies in the module.
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return err
+		return write{}, err
 	}
 	info, err := os.Stat(file)
 	if err != nil {
-		return err
+		return write{}, err
+	}
+	if info.Mode().Perm()&0o222 == 0 {
+		return write{}, fmt.Errorf("the file is read-only (mode %04o), make it writable first", info.Mode().Perm())
 	}
 	now, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return write{}, err
 	}
 	if !bytes.Equal(now, c.Old) {
-		return errors.New("the file changed meanwhile; nothing was written, run it again")
+		return write{}, errors.New("the file changed meanwhile, run it again")
 	}
-	return replaceFile(file, c.New, info.Mode().Perm())
+	return write{file: file, content: c.New, mode: info.Mode().Perm(), old: info}, nil
 }
 
-// replaceFile writes a temporary file beside the file and moves it there.
-func replaceFile(file string, content []byte, mode fs.FileMode) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".tfcapi-lint-*")
+// replace writes a temporary file beside the file and moves it there.
+func (w write) replace() (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(w.file), ".tfcapi-lint-*")
 	if err != nil {
 		return err
 	}
@@ -76,8 +97,12 @@ func replaceFile(file string, content []byte, mode fs.FileMode) (err error) {
 			err = errors.Join(err, os.Remove(tmp.Name()))
 		}
 	}()
-	if _, err = tmp.Write(content); err == nil {
-		err = tmp.Chmod(mode)
+	_, err = tmp.Write(w.content)
+	if err == nil && w.old != nil {
+		err = keepOwner(tmp, w.old)
+	}
+	if err == nil {
+		err = tmp.Chmod(w.mode)
 	}
 	if err == nil {
 		err = tmp.Sync()
@@ -86,7 +111,7 @@ func replaceFile(file string, content []byte, mode fs.FileMode) (err error) {
 		err = closeErr
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), file)
+		err = os.Rename(tmp.Name(), w.file)
 	}
 	return err
 }

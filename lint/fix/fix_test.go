@@ -164,6 +164,35 @@ func TestApplyRefusesAFileThatWasNotRead(t *testing.T) {
 	}
 }
 
+func TestApplyRefusesAReadOnlyFile(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"a.tf": "variable \"machine_name\" {\n  type = string\n}\n\nvariable \"captf_contract\" {\n  type = string\n}\n",
+		"b.tf": "variable \"bootstrap_data\" {\n  type = string\n}\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "b.tf"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	plan := makePlan(t, dir, contract.RoleMachine)
+	if len(plan.Changes) != 2 {
+		t.Fatalf("%d files change, want 2", len(plan.Changes))
+	}
+	err := plan.Apply(dir)
+	if err == nil || !strings.Contains(err.Error(), "b.tf: the file is read-only (mode 0444), make it writable first; nothing was written") {
+		t.Fatalf("error is %v", err)
+	}
+	for name, text := range files {
+		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != text {
+			t.Errorf("%s was written: %s", name, got)
+		}
+	}
+}
+
 func TestLinksKeepTheirTarget(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "shared.txt")
