@@ -352,6 +352,9 @@ var faults = []fault{
 		}), failed: []string{"CP-063"}, gate: "captf/pool-members", output: "machinepool.provider_id_list",
 	},
 	{
+		name: "replicas constant", scenario: "life", with: output(contract.RoleMachinePool, "replicas", 3), failed: []string{"CP-063"},
+	},
+	{
 		name: "pool waits for Nodes", scenario: "life", with: output(contract.RoleMachinePool, "health", health("pending")),
 		failed: []string{"CP-064"}, gate: "captf/pool-pending", output: "machinepool.health",
 	},

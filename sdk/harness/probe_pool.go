@@ -38,7 +38,11 @@ func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap) {
 		for _, f := range judgePool(out, run) {
 			d.add(f)
 		}
-		if out.Replicas != nil && *out.Replicas == size && int64(len(out.ProviderIDList)) != size {
+		switch {
+		case out.Replicas == nil: // pending, as the story has seen
+		case *out.Replicas != size:
+			d.add(finding{id: "CP-063", role: d.role, status: StatusFailed, reason: fmt.Sprintf("a pool of %d reports %d replicas", size, *out.Replicas)})
+		case int64(len(out.ProviderIDList)) != size:
 			d.add(finding{id: "CP-063", role: d.role, status: StatusFailed, reason: fmt.Sprintf("a pool of %d lists %d members", size, len(out.ProviderIDList))})
 		}
 		members = out.ProviderIDList

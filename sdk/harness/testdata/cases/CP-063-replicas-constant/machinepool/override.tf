@@ -1,0 +1,3 @@
+output "replicas" {
+  value = 3
+}
