@@ -45,7 +45,7 @@ const providerIDs = "provider_id_list"
 func For(tree *module.Tree, o lint.Options) (*Plan, error) {
 	trial, err := newTrial(tree, o)
 	if err != nil {
-		return &Plan{Skipped: []string{err.Error()}}, nil
+		return &Plan{Skipped: []string{err.Error()}}, nil //nolint:nilerr // A module that cannot be tried is not repaired, and the plan says why.
 	}
 	p := &planner{tree: tree, root: tree.Primary, trial: trial, files: map[string]*file{}}
 	spec := o.Contract.Spec(o.Role)

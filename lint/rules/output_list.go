@@ -237,8 +237,7 @@ func listLiteral(expr hclsyntax.Expression) (*hclsyntax.TupleConsExpr, bool) {
 	case *hclsyntax.ParenthesesExpr:
 		return listLiteral(e.Expression)
 	case *hclsyntax.FunctionCallExpr:
-		switch name := flow.FunctionName(e); {
-		case (name == "toset" || name == "tolist") && len(e.Args) == 1:
+		if name := flow.FunctionName(e); (name == "toset" || name == "tolist") && len(e.Args) == 1 {
 			return listLiteral(e.Args[0])
 		}
 	}
