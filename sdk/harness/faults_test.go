@@ -281,13 +281,28 @@ var faults = []fault{
 		}), failed: []string{"CP-046"},
 	},
 	{
+		name: "cluster needs a version", scenario: "life", with: failing(func(_ harness.Op, _ string, in *contract.ClusterInputs) bool {
+			return in.KubernetesVersion == nil
+		}), failed: []string{"contract/kubernetes_version"},
+	},
+	{
+		name: "cluster needs a network", scenario: "life", with: failing(func(_ harness.Op, _ string, in *contract.ClusterInputs) bool {
+			return in.ClusterNetwork == nil
+		}), failed: []string{"contract/cluster_network"},
+	},
+	{
+		name: "machine needs a version", scenario: "life", with: failing(func(_ harness.Op, _ string, in *contract.MachineInputs) bool {
+			return in.KubernetesVersion == nil
+		}), failed: []string{"contract/kubernetes_version"},
+	},
+	{
 		name: "large payload refused", scenario: "life", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
 			return op == harness.OpPlan && len(in.Bootstrap.Data) > 32<<10
 		}), failed: []string{"CP-048"},
 	},
 	{
 		name: "build metadata refused", scenario: "life", with: failing(func(_ harness.Op, _ string, in *contract.MachineInputs) bool {
-			return strings.Contains(*in.KubernetesVersion, "+")
+			return in.KubernetesVersion != nil && strings.Contains(*in.KubernetesVersion, "+")
 		}), failed: []string{"CP-050"},
 	},
 	{

@@ -27,6 +27,7 @@ func (p *play) probeCluster(first contract.ClusterInputs) {
 // endpoint and exports (CP-003, CP-008, CP-009, CP-011, CP-024, CP-025).
 func (d *drill) clusterChanges(in contract.ClusterInputs) {
 	object := in.Object.Name
+	d.clusterNulls(in)
 	run := d.run(OpApply, object, new(in))
 	if !d.must(run, idApply, "the first apply of a second cluster") {
 		return
@@ -68,6 +69,17 @@ func (d *drill) clusterChanges(in contract.ClusterInputs) {
 	}
 	d.settleOutputs()
 	d.ok(d.run(OpDestroy, object, new(renamed)), "CP-025", "destroy of a cluster that never had a machine")
+}
+
+// clusterNulls plans with the inputs that a Cluster without a topology, or
+// without network settings, leaves null (contract.md 9.1).
+func (d *drill) clusterNulls(in contract.ClusterInputs) {
+	object := d.p.probeName("nulls")
+	version, network := in, in
+	version.KubernetesVersion = nil
+	network.ClusterNetwork = nil
+	d.must(d.run(OpPlan, object, &version), idContract+"kubernetes_version", "the plan with kubernetes_version null")
+	d.must(d.run(OpPlan, object, &network), idContract+"cluster_network", "the plan with cluster_network null")
 }
 
 // planEmpty judges that a plan with unchanged inputs is empty (CP-008). A plan

@@ -60,6 +60,10 @@ func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap
 	d.payloads(object, in, other, base)
 	for _, v := range d.machineVariations(in, domains) {
 		run := d.run(OpPlan, object, &v.in)
+		if strings.HasPrefix(v.id, idContract) {
+			d.must(run, v.id, "the plan with "+v.what)
+			continue
+		}
 		d.ok(run, v.id, "the plan with "+v.what)
 	}
 }
@@ -101,6 +105,7 @@ func (d *drill) machineVariations(in contract.MachineInputs, domains []string) [
 	add("CP-053", fmt.Sprintf("names of %d characters", longName), func(c *contract.MachineInputs) {
 		c.Object.Name, c.MachineName = stretch(c.Object.Name), stretch(c.MachineName)
 	})
+	add(idContract+"kubernetes_version", "kubernetes_version null", func(c *contract.MachineInputs) { c.KubernetesVersion = nil })
 	add("CP-046", "failure_domain null", func(c *contract.MachineInputs) { c.FailureDomain = nil })
 	for _, domain := range domains {
 		add("CP-014", "failure_domain "+domain, func(c *contract.MachineInputs) { c.FailureDomain = &domain })

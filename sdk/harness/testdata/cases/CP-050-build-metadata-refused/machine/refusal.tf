@@ -2,7 +2,7 @@
 resource "terraform_data" "refusal" {
   lifecycle {
     precondition {
-      condition     = length(regexall("[+]", var.kubernetes_version)) == 0
+      condition     = length(regexall("[+]", coalesce(var.kubernetes_version, "v0"))) == 0
       error_message = "this module does not support that."
     }
   }
