@@ -161,3 +161,27 @@ func BenchmarkBarSimulatedLife(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/life")
 }
+
+// Allowing a requirement does not turn a run that stalled, or that a module
+// ended, into a pass.
+func TestAllowDoesNotPassWhatDidNotEnd(t *testing.T) {
+	for id, with := range map[string]func(*harnesstest.Set){
+		"CP-001":       output(contract.RoleCluster, "control_plane_endpoint", nil),
+		"module/apply": failing(func(op harness.Op, _ string, _ *contract.ClusterInputs) bool { return op == harness.OpApply }),
+		"CP-025":       failing(func(op harness.Op, _ string, _ *contract.ClusterInputs) bool { return op == harness.OpDestroy }),
+	} {
+		t.Run(id, func(t *testing.T) {
+			set := harnesstest.New(contract.Roles()...)
+			with(set)
+			cfg := config(t, set, "K1", 1)
+			cfg.Allow = []string{id}
+			result, err := harness.Play(context.Background(), cfg)
+			if err != nil {
+				t.Fatalf("playing: %v", err)
+			}
+			if result.Verdict != harness.VerdictFailed {
+				t.Errorf("verdict is %s", result.Verdict)
+			}
+		})
+	}
+}
