@@ -122,6 +122,8 @@ type ModuleInfo struct {
 	Dir string
 	// Outputs are the declared outputs with the place of their declaration, file:line.
 	Outputs map[string]string
+	// Sensitive are the outputs that the module marks sensitive: their values are never shown.
+	Sensitive map[string]bool
 	// Variables are the declared variables with the place of their declaration, file:line.
 	Variables map[string]string
 	// ExportReads are the paths read from captf_cluster_outputs.

@@ -59,12 +59,14 @@ var controllers = []controller{
 // play is one run of a scenario.
 type play struct {
 	cfg Config
-	cp  *ControlPlane
-	ctx context.Context //nolint:containedctx // the context of the whole run, handed to module runs that events start
-	w   *World
-	eng engine.Engine
-	rng *rand.Rand
-	rec *recorder
+	// discreet is the contract version of cfg; it knows what may not be shown.
+	discreet *discreet
+	cp       *ControlPlane
+	ctx      context.Context //nolint:containedctx // the context of the whole run, handed to module runs that events start
+	w        *World
+	eng      engine.Engine
+	rng      *rand.Rand
+	rec      *recorder
 
 	blocks   map[any]block
 	retryAt  map[gateKey]time.Duration
@@ -135,12 +137,16 @@ func Play(ctx context.Context, cfg Config) (*Result, error) {
 	if p.err != nil {
 		result.Verdict, result.Error = VerdictError, p.err.Error()
 	}
+	p.discreet.cleanResult(result)
 	return result, p.err
 }
 
 func newPlay(ctx context.Context, cfg Config) *play {
+	quiet := &discreet{Definition: cfg.Definition, modules: cfg.Modules}
+	cfg.Definition = quiet
 	p := &play{
-		cfg: cfg, cp: cfg.ControlPlane, ctx: ctx,
+		discreet: quiet,
+		cfg:      cfg, cp: cfg.ControlPlane, ctx: ctx,
 		rng:     rand.New(rand.NewPCG(cfg.Seed, 0x63617074)), //nolint:gosec // a story must be repeatable, not unpredictable
 		blocks:  map[any]block{},
 		retryAt: map[gateKey]time.Duration{},
@@ -311,6 +317,7 @@ func (p *play) tell(actor, object, event string) {
 }
 
 func (p *play) record(s StoryStep) {
+	s.Object, s.Event = p.discreet.clean(s.Object), p.discreet.clean(s.Event)
 	p.steps = append(p.steps, s)
 	if p.cfg.Story != nil {
 		p.cfg.Story(s)

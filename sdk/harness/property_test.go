@@ -3,6 +3,7 @@ package harness_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -181,6 +182,40 @@ func TestAllowDoesNotPassWhatDidNotEnd(t *testing.T) {
 			}
 			if result.Verdict != harness.VerdictFailed {
 				t.Errorf("verdict is %s", result.Verdict)
+			}
+		})
+	}
+}
+
+// The value of an output that the module marks sensitive is shown nowhere,
+// whether it is right, wrong, or keeps a run from going on.
+func TestSensitiveOutputsAreNotShown(t *testing.T) {
+	long := strings.Repeat("long-hush-", 30)
+	for name, value := range map[string]any{
+		"health":         map[string]any{"state": "hush-value", "healthy": true, "message": "hush-value"},
+		"provider_id":    "custom:///hush-value",
+		"addresses":      []map[string]any{{"type": "hush-value", "address": "hush-value\n"}},
+		"failure_domain": long,
+		"interruptible":  "hush-value",
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := harnesstest.New(contract.Roles()...)
+			set.Infos[contract.RoleMachine].Sensitive[name] = true
+			output(contract.RoleMachine, name, value)(set)
+			cfg := config(t, set, "life", 1)
+			var live strings.Builder
+			cfg.Story = func(s harness.StoryStep) { fmt.Fprintln(&live, s.Object, s.Event) }
+			result, err := harness.Play(context.Background(), cfg)
+			if err != nil {
+				t.Fatalf("playing: %v", err)
+			}
+			raw, err := json.Marshal(result)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shown := live.String() + string(raw); strings.Contains(shown, "hush") {
+				n := strings.Index(shown, "hush")
+				t.Errorf("the value is shown: …%s…", shown[max(0, n-120):min(len(shown), n+60)])
 			}
 		})
 	}

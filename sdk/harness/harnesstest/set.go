@@ -52,7 +52,7 @@ func New(roles ...contract.Role) *Set {
 	s := &Set{roles: roles, state: map[string]*object{}, Infos: map[contract.Role]harness.ModuleInfo{}, Undeclared: map[string]bool{}}
 	for _, role := range roles {
 		spec := versions.Default().Spec(role)
-		info := harness.ModuleInfo{Role: role, Dir: "modules/" + string(role), Outputs: map[string]string{}, Variables: map[string]string{}}
+		info := harness.ModuleInfo{Role: role, Dir: "modules/" + string(role), Outputs: map[string]string{}, Sensitive: map[string]bool{}, Variables: map[string]string{}}
 		for n, in := range spec.Inputs {
 			info.Variables[in.Name] = fmt.Sprintf("modules/%s/variables.tf:%d", role, n+1)
 		}

@@ -12,10 +12,11 @@ import (
 func (m *member) describe(view *module.Module) (harness.ModuleInfo, error) {
 	info := harness.ModuleInfo{
 		Role: m.role, Dir: m.dir,
-		Outputs: map[string]string{}, Variables: map[string]string{},
+		Outputs: map[string]string{}, Sensitive: map[string]bool{}, Variables: map[string]string{},
 	}
 	for _, o := range view.Outputs {
 		info.Outputs[o.Name] = m.place(o.DefRange.Filename, o.DefRange.Start.Line)
+		info.Sensitive[o.Name] = o.Sensitive
 	}
 	for _, v := range view.Variables {
 		info.Variables[v.Name] = m.place(v.DefRange.Filename, v.DefRange.Start.Line)

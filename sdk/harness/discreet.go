@@ -1,0 +1,114 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/captf-toolkit/captf/contract"
+)
+
+// shownRunes is how much of a long value messages of the contract quote.
+const shownRunes = 64
+
+// hidden stands in a story or report for a value that may not be shown.
+const hidden = "(sensitive)"
+
+// discreet is a contract version that keeps the values of outputs which the
+// module marks sensitive out of messages, and notes them, so that nothing else
+// shows them either. Values are compared as ever, they are only not written.
+type discreet struct {
+	contract.Definition
+	modules Modules
+
+	mu      sync.Mutex
+	secrets []string // longest first, so that none is half replaced
+}
+
+// DecodeCluster decodes like the contract version itself.
+func (d *discreet) DecodeCluster(values contract.Values) (*contract.ClusterOutputs, contract.Violations) {
+	out, vs := d.Definition.DecodeCluster(values)
+	return out, d.hide(contract.RoleCluster, values, vs)
+}
+
+// DecodeMachine decodes like the contract version itself.
+func (d *discreet) DecodeMachine(values contract.Values, in *contract.MachineInputs) (*contract.MachineOutputs, contract.Violations) {
+	out, vs := d.Definition.DecodeMachine(values, in)
+	return out, d.hide(contract.RoleMachine, values, vs)
+}
+
+// DecodePool decodes like the contract version itself.
+func (d *discreet) DecodePool(values contract.Values) (*contract.PoolOutputs, contract.Violations) {
+	out, vs := d.Definition.DecodePool(values)
+	return out, d.hide(contract.RoleMachinePool, values, vs)
+}
+
+// hide notes the values of sensitive outputs and takes them out of messages.
+func (d *discreet) hide(role contract.Role, values contract.Values, vs contract.Violations) contract.Violations {
+	sensitive := d.modules.Module(role).Sensitive
+	for name, raw := range values.Outputs {
+		if sensitive[name] {
+			walkJSON(raw, func(_ []string, value any) { d.note(value) })
+		}
+	}
+	for n, v := range vs {
+		if sensitive[outputOf(v.Path)] {
+			vs[n].Message = fmt.Sprintf("breaks the rule %s of the contract; the output is sensitive, so its value is not shown", v.Rule)
+		}
+	}
+	return vs
+}
+
+// note keeps a text as a secret, in the forms in which messages write it. Words
+// of the contract itself say nothing about the module and stay readable.
+func (d *discreet) note(value any) {
+	s, ok := value.(string)
+	if !ok || s == "" || contractWord(s) {
+		return
+	}
+	quoted := strconv.Quote(s)
+	forms := []string{s, quoted[1 : len(quoted)-1]}
+	if runes := []rune(s); len(runes) > shownRunes {
+		cut := strconv.Quote(string(runes[:shownRunes]))
+		forms = append(forms, string(runes[:shownRunes]), cut[1:len(cut)-1])
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, form := range forms {
+		if !slices.Contains(d.secrets, form) {
+			d.secrets = append(d.secrets, form)
+		}
+	}
+	slices.SortFunc(d.secrets, func(a, b string) int { return len(b) - len(a) })
+}
+
+func contractWord(s string) bool {
+	return slices.Contains(contract.HealthStates(), contract.HealthState(s)) || slices.Contains(contract.AddressTypes(), contract.AddressType(s))
+}
+
+// clean returns the text without secrets.
+func (d *discreet) clean(text string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.secrets {
+		text = strings.ReplaceAll(text, s, hidden)
+	}
+	return text
+}
+
+// cleanResult takes secrets out of everything that a report shows.
+func (d *discreet) cleanResult(r *Result) {
+	r.Error = d.clean(r.Error)
+	for n := range r.Requirements {
+		q := &r.Requirements[n]
+		q.Reason = d.clean(q.Reason)
+		for e := range q.Evidence {
+			q.Evidence[e] = d.clean(q.Evidence[e])
+		}
+	}
+	if s := r.Stalled; s != nil {
+		s.Message, s.Object = d.clean(s.Message), d.clean(s.Object)
+	}
+}
