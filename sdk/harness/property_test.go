@@ -220,3 +220,21 @@ func TestSensitiveOutputsAreNotShown(t *testing.T) {
 		})
 	}
 }
+
+// A number is no text to look for, so messages about it are rewritten whole.
+func TestSensitiveNumbersAreNotShown(t *testing.T) {
+	set := harnesstest.New(contract.Roles()...)
+	set.Infos[contract.RoleCluster].Sensitive["control_plane_endpoint"] = true
+	output(contract.RoleCluster, "control_plane_endpoint", map[string]any{"host": "hush-value", "port": 987654})(set)
+	result, err := harness.Play(context.Background(), config(t, set, "K1", 1))
+	if err != nil {
+		t.Fatalf("playing: %v", err)
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := string(raw); result.Stalled == nil || strings.Contains(shown, "987654") || strings.Contains(shown, "hush") {
+		t.Errorf("the value is shown, or the run did not stall: %+v", result.Stalled)
+	}
+}
