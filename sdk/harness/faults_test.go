@@ -412,6 +412,14 @@ func TestFaults(t *testing.T) {
 			for _, q := range result.Requirements {
 				if q.Status == harness.StatusFailed {
 					failed = append(failed, q.ID)
+					if seen := slices.Compact(slices.Sorted(slices.Values(q.Evidence))); len(seen) != len(q.Evidence) {
+						t.Errorf("%s says the same twice: %q", q.ID, q.Evidence)
+					}
+					for _, e := range q.Evidence {
+						if strings.Contains(e, "deletes and replaces nothing") || strings.Contains(e, "unchanged") || strings.Contains(e, "constant") {
+							t.Errorf("%s fails, and its evidence says that it passes: %q", q.ID, e)
+						}
+					}
 					if q.Remedy == "" || q.Reason == "" {
 						t.Errorf("%s fails without reason or remedy: %+v", q.ID, q)
 					}

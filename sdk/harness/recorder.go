@@ -78,7 +78,11 @@ func (r *recorder) add(f finding) {
 	}
 	switch {
 	case old.status == StatusFailed && f.status == StatusFailed:
-		old.evidence = append(append(old.evidence, f.reason), f.evidence...)
+		for _, more := range append([]string{f.reason}, f.evidence...) {
+			if more != old.reason && !slices.Contains(old.evidence, more) {
+				old.evidence = append(old.evidence, more)
+			}
+		}
 	case old.status == StatusFailed:
 		// A failure stays one.
 	case f.status == StatusFailed, old.status == StatusNotApplicable:
@@ -102,12 +106,12 @@ func (r *recorder) hasFailed(id string) bool {
 	return ok && f.status == StatusFailed
 }
 
-// judge returns pass or fail by a condition.
+// judge returns pass or fail by a condition; the evidence is that of a pass.
 func judge(ok bool, id string, role contract.Role, reason string, evidence ...string) finding {
 	if ok {
 		return finding{id: id, role: role, status: StatusPassed, evidence: evidence}
 	}
-	return finding{id: id, role: role, status: StatusFailed, reason: reason, evidence: evidence}
+	return finding{id: id, role: role, status: StatusFailed, reason: reason}
 }
 
 // requirements returns the result of every requirement of the control plane

@@ -47,7 +47,7 @@ func JUnit(w io.Writer, results ...*harness.Result) error {
 func suitesOf(r *harness.Result) []junit.Testsuite {
 	suites := []junit.Testsuite{runSuite(r)}
 	for _, role := range append(contract.Roles(), "") {
-		suite := junit.Testsuite{Name: cmp.Or(string(role), "set"), Package: xmlText(r.Modules[role])}
+		suite := junit.Testsuite{Name: cmp.Or(string(role), "set"), Package: xmlText(r.Modules[role]), Time: "0"}
 		for _, q := range r.Requirements {
 			if q.Role == role || role == "" && q.Role.Kind() == "" {
 				suite.AddTestcase(testcase(q))
