@@ -112,7 +112,7 @@ func (p *play) result(left []string) *Result {
 	}
 	r := &Result{
 		Verdict: VerdictPassed, Scenario: p.cfg.Scenario.ID, ControlPlane: p.cp.Name, Seed: p.cfg.Seed, Runtime: p.cfg.Runtime,
-		Stalled: p.stalled, Requirements: p.rec.requirements(notReached), Steps: p.steps,
+		Stalled: p.stalled, Requirements: p.rec.requirements(notReached), Notes: p.rec.notes, Steps: p.steps,
 		Modules: map[contract.Role]string{}, Left: left,
 		Timing: Timing{Runtime: p.runs.busy.Seconds(), Runs: p.runs.count},
 	}

@@ -108,6 +108,9 @@ func (d *discreet) cleanResult(r *Result) {
 			q.Evidence[e] = d.clean(q.Evidence[e])
 		}
 	}
+	for n := range r.Notes {
+		r.Notes[n].Message = d.clean(r.Notes[n].Message)
+	}
 	if s := r.Stalled; s != nil {
 		s.Message, s.Object = d.clean(s.Message), d.clean(s.Object)
 	}

@@ -15,6 +15,7 @@ import (
 func (p *play) checkModules() {
 	for _, role := range p.cfg.Modules.Roles() {
 		info := p.cfg.Modules.Module(role)
+		p.noteStateBlocks(info)
 		for _, in := range p.cfg.Definition.Spec(role).Inputs {
 			if _, ok := info.Variables[in.Name]; ok {
 				continue
@@ -106,6 +107,7 @@ func (p *play) observeCluster(i *Infra, op Op, in *contract.ClusterInputs, run *
 	p.rec.add(judgeDomains(out.FailureDomains))
 	p.rec.pass("CP-014", role)
 	p.rec.add(judgeSecrets(out.Exports))
+	p.noteExports(out)
 	p.judgeExportReads(out.Exports)
 	if !p.probing && p.cfg.Scenario.Probes {
 		p.probing = true

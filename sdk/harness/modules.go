@@ -128,9 +128,20 @@ type ModuleInfo struct {
 	Variables map[string]string
 	// ExportReads are the paths read from captf_cluster_outputs.
 	ExportReads []ExportRead
+	// StateBlocks are the backend and cloud blocks of the module and of the local modules that it calls.
+	StateBlocks []StateBlock
 	// Membership tells how the module's instances join a backend; nil when the
 	// module neither declares it nor uses a known attachment type.
 	Membership *Membership
+}
+
+// StateBlock is a block of a module that would say where the state is, if a
+// child module could.
+type StateBlock struct {
+	// Block is the block's header, such as backend "s3".
+	Block string
+	// Place is file:line of the block.
+	Place string
 }
 
 // ExportRead is one read of the cluster's exports in a machine or pool module.

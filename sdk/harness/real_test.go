@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -64,6 +65,8 @@ type realCase struct {
 	Gate string `json:"gate"`
 	// Output is the output that is blamed for the stall.
 	Output string `json:"output"`
+	// Notes are parts of what the notes say, one each.
+	Notes []string `json:"notes"`
 }
 
 // stuck are the requirements whose failure means that something cannot be destroyed.
@@ -107,6 +110,9 @@ func TestCases(t *testing.T) {
 			}
 			if result.Stalled != nil {
 				got.Gate, got.Output = result.Stalled.Gate, result.Stalled.Output
+			}
+			if !slices.EqualFunc(result.Notes, want.Notes, func(n harness.Note, part string) bool { return strings.Contains(n.Message, part) && n.Place != "" }) {
+				t.Errorf("notes are %+v, want %q", result.Notes, want.Notes)
 			}
 			if !slices.Equal(got.Failed, want.Failed) || got.Gate != want.Gate || got.Output != want.Output {
 				t.Errorf("got %+v, want %+v\n%s", got, want, story(result))

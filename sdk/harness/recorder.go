@@ -33,20 +33,22 @@ type recorder struct {
 	roles          []contract.Role
 	entries        map[string]*finding
 	extra          []string
+	notes          []Note
 	patternNone    bool
-	noMembership   map[contract.Role]bool
 	endpointByUser bool
+	// noMembership tells that the machine module does not say how its machines become backends.
+	noMembership bool
 }
 
 func newRecorder(cfg Config, endpointByUser bool) *recorder {
 	r := &recorder{
 		plane: cfg.ControlPlane.Name, allow: cfg.Allow, roles: cfg.Modules.Roles(),
-		entries: map[string]*finding{}, noMembership: map[contract.Role]bool{}, endpointByUser: endpointByUser,
+		entries: map[string]*finding{}, endpointByUser: endpointByUser,
+		noMembership: cfg.Modules.Module(contract.RoleMachine).Membership == nil,
 	}
 	for _, role := range r.roles {
 		m := cfg.Modules.Module(role).Membership
 		r.patternNone = r.patternNone || m != nil && m.Pattern == PatternNone
-		r.noMembership[role] = m == nil
 	}
 	return r
 }
@@ -87,6 +89,8 @@ func (r *recorder) add(f finding) {
 		// A failure stays one.
 	case f.status == StatusFailed, old.status == StatusNotApplicable:
 		*old = f
+	case f.status == StatusManual && old.status == StatusPassed:
+		old.status, old.reason = StatusManual, f.reason // a part of it is left to a person
 	case f.status == StatusPassed:
 		old.evidence = append(old.evidence, f.evidence...)
 	}
@@ -163,7 +167,7 @@ func (r *recorder) unjudged(row requirements.Row, notReached string) *finding {
 		return &finding{status: StatusManual, reason: row.Question}
 	case notReached != "":
 		return &finding{status: StatusNotApplicable, reason: "not reached: " + notReached}
-	case row.Membership && r.noMembership[row.Roles[0]]:
+	case row.Membership && r.noMembership && slices.Contains(row.Roles, contract.RoleMachine):
 		return &finding{status: StatusNotApplicable, reason: "the module does not tell how its machines become backends: declare it in captf-harness.json"}
 	}
 	return &finding{status: StatusNotApplicable, reason: "the scenario does not come to it"}

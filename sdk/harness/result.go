@@ -40,7 +40,9 @@ type Result struct {
 	// Error says why the run could not be played; "" unless Verdict is error.
 	Error        string        `json:"error,omitempty"`
 	Requirements []Requirement `json:"requirements"`
-	Steps        []StoryStep   `json:"steps"`
+	// Notes are what the contract allows and an author should know.
+	Notes []Note      `json:"notes,omitempty"`
+	Steps []StoryStep `json:"steps"`
 	// Modules are the directories of the modules, by role.
 	Modules map[contract.Role]string `json:"modules"`
 	// Kept says where states and logs were kept; "" when they were removed.

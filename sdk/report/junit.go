@@ -78,7 +78,11 @@ func runSuite(r *harness.Result) junit.Testsuite {
 	if r.Error != "" {
 		tc.Error = &junit.Result{Type: "error", Message: xmlText(line(r.Error)), Data: xmlText(r.Error)}
 	}
-	if out := facts("still exists", strings.Join(r.Left, ", "), "kept", r.Kept); out != "" {
+	pairs := []string{"still exists", strings.Join(r.Left, ", "), "kept", r.Kept}
+	for _, n := range r.Notes {
+		pairs = append(pairs, "note on the "+string(n.Role)+" module", strings.TrimSpace(n.Message+" "+n.Place))
+	}
+	if out := facts(pairs...); out != "" {
 		tc.SystemOut = &junit.Output{Data: xmlText(out)}
 	}
 	suite.AddTestcase(tc)

@@ -52,6 +52,10 @@ func results() map[string]*harness.Result {
 		{ID: "CP-035", Role: contract.RoleMachine, Status: harness.StatusFailed, Level: "MUST", Title: "destroy removes its own membership and nothing else's",
 			Reason: "destroying demo-cp-1 changed demo-cp-2", Evidence: []string{"update of aws_lb.x", "on <stdout> & \"more\""}, Remedy: "keep the attachment in the machine's state"},
 	}, base.Requirements...)
+	failed.Notes = []harness.Note{
+		{Role: contract.RoleCluster, Message: "the block backend \"s3\" has no effect", Place: "set/cluster/main.tf:2"},
+		{Role: contract.RoleMachine, Message: "health is unknown"},
+	}
 	failed.Left = []string{"TerraformMachine/demo-cp-1", "TerraformCluster/demo"}
 	failed.Kept = "/tmp/captf-harness-1"
 
@@ -71,6 +75,7 @@ func results() map[string]*harness.Result {
 		ID: "contract/a]]>b", Role: "not/a<role", Status: harness.StatusFailed, Level: "MUST\x07",
 		Title: "title\r\nsecond", Reason: "\x1b]0;owned\x07 <b>&amp;</b> ]]> \u202Ertl\u2028", Evidence: []string{"\xff\xfe", ""}, Remedy: "\ufffe",
 	}}
+	hostile.Notes = []harness.Note{{Role: "ro<le", Message: "note\r\n\x1b[31m ]]>", Place: "\x07"}}
 	return map[string]*harness.Result{"passed": &base, "failed": &failed, "stalled": &stalled, "error": &broken, "hostile": &hostile}
 }
 

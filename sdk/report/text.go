@@ -43,6 +43,7 @@ func Text(w io.Writer, r *harness.Result, o TextOptions) error {
 	for _, g := range groups {
 		t.group(g)
 	}
+	t.notes()
 	// What matters most comes last: that is what a terminal shows.
 	t.verdict()
 	t.stall()
@@ -125,6 +126,18 @@ func (t *text) group(g group) {
 			t.fact(indent, "seen", e)
 		}
 		t.fact(indent, "what to do", q.Remedy)
+	}
+	t.printf("\n")
+}
+
+// notes writes what is allowed and worth knowing.
+func (t *text) notes() {
+	if len(t.r.Notes) == 0 {
+		return
+	}
+	t.printf("%s (%d)\n", t.paint.paint(bold, "Notes"), len(t.r.Notes))
+	for _, n := range t.r.Notes {
+		t.printf("  %s: %s\n", line(cmp.Or(n.Place, string(n.Role)+" module")), line(n.Message))
 	}
 	t.printf("\n")
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -24,9 +25,28 @@ func (m *member) describe(view *module.Module) (harness.ModuleInfo, error) {
 	if m.role != contract.RoleCluster {
 		info.ExportReads = exportReads(view, m.place)
 	}
+	info.StateBlocks = m.stateBlocks(view)
 	var err error
 	info.Membership, err = m.membership(view)
 	return info, err
+}
+
+// stateBlocks returns the blocks that would say where the state is.
+func (m *member) stateBlocks(view *module.Module) []harness.StateBlock {
+	var out []harness.StateBlock
+	walkCalls(view, func(_ string, mod *module.Module) {
+		for _, b := range slices.Concat(mod.Backends, mod.Clouds) {
+			header := b.Type
+			for _, label := range b.Labels {
+				header += fmt.Sprintf(" %q", label)
+			}
+			found := harness.StateBlock{Block: header, Place: m.place(b.DefRange.Filename, b.DefRange.Start.Line)}
+			if !slices.Contains(out, found) { // a module may be called twice
+				out = append(out, found)
+			}
+		}
+	})
+	return out
 }
 
 // escapes tells that the module calls something outside its directory, so that
