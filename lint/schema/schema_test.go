@@ -45,7 +45,7 @@ func TestTypes(t *testing.T) {
 		{"map(bool)", `{"type":"object","additionalProperties":{"type":"boolean"}}`},
 		{"map(any)", `{"type":"object","additionalProperties":{}}`},
 		{"tuple([string, number])", `{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}`},
-		{"tuple([])", `{"type":"array"}`},
+		{"tuple([])", `{"type":"array","prefixItems":[]}`},
 		{"object({})", `{"type":"object"}`},
 		{"object({ b = string, a = optional(number), c = map(list(string)) })",
 			`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"},"c":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}},"required":["b","c"]}`},

@@ -50,6 +50,10 @@ func files() (map[string][]byte, error) {
 		return nil, fmt.Errorf("generating the reference page: %w", err)
 	}
 	out[filepath.Join("..", "docs", "reference", "contract.md")] = page
+	if page, err = reference.ImagePage(); err != nil {
+		return nil, fmt.Errorf("generating the reference page of images: %w", err)
+	}
+	out[filepath.Join("..", "docs", "reference", "image.md")] = page
 	return out, nil
 }
 

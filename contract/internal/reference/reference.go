@@ -17,7 +17,7 @@ import (
 	"github.com/captf-toolkit/captf/contract"
 )
 
-//go:embed page.md.tmpl
+//go:embed page.md.tmpl image.md.tmpl
 var files embed.FS
 
 // Page returns the reference page of a contract version as Markdown.
