@@ -95,7 +95,7 @@ func (p *play) reconcileInfraCluster() bool {
 		return true
 	}
 	if i.Provisioned {
-		return false
+		return i.settling && p.refreshAgain(i)
 	}
 	return p.refreshPending(i)
 }
@@ -192,7 +192,7 @@ func (p *play) reconcileInfraMachine(m *Machine) bool {
 	}
 	if i.AppliedHash != "" {
 		if i.Provisioned {
-			return false
+			return i.settling && p.refreshAgain(i)
 		}
 		return p.refreshPending(i)
 	}
@@ -244,7 +244,7 @@ func (p *play) reconcileInfraPool() bool {
 		return true
 	}
 	if i.Provisioned && !i.Outputs.Unsettled() {
-		return false
+		return i.settling && p.refreshAgain(i)
 	}
 	return p.refreshPending(i)
 }
@@ -291,6 +291,12 @@ func (p *play) destroyInfra(i *Infra, gate Gate, open func() (bool, any)) bool {
 func (p *play) refreshPending(i *Infra) bool {
 	gate := p.pendingGate(i)
 	p.open(i, gate, func() (bool, any) { return false, nil })
+	return p.refreshAgain(i)
+}
+
+// refreshAgain refreshes an object at the cadence of one that is pending, up to
+// maxRefreshes times.
+func (p *play) refreshAgain(i *Infra) bool {
 	if i.Refreshes >= maxRefreshes {
 		return false
 	}

@@ -323,6 +323,35 @@ var faults = []fault{
 		failed: []string{"CP-054"}, gate: "captf/machine-pending", output: "machine.health",
 	},
 	{
+		name: "machine terminated from the start", scenario: "K1", with: output(contract.RoleMachine, "health", health("terminated")), failed: []string{"CP-054"},
+	},
+	{
+		name: "machine stopped from the start", scenario: "life", with: output(contract.RoleMachine, "health", health("stopped")), failed: []string{"CP-054"},
+	},
+	{
+		name: "machine degraded for ever", scenario: "K1", with: output(contract.RoleMachine, "health", health("degraded")), failed: []string{"CP-054"},
+	},
+	{
+		name: "machine never healthy", scenario: "K1", with: output(contract.RoleMachine, "health", map[string]any{"state": "running", "healthy": false}), failed: []string{"CP-054"},
+	},
+	{
+		name: "cluster degraded from the start", scenario: "life", with: output(contract.RoleCluster, "health", health("degraded")), failed: []string{"CP-006"},
+	},
+	{
+		name: "cluster terminated from the start", scenario: "life", with: output(contract.RoleCluster, "health", health("terminated")), failed: []string{"CP-006"},
+	},
+	{
+		name: "cluster degraded by initialisation", scenario: "life", with: outputs(func(_ string, in *contract.ClusterInputs, v map[string]any) {
+			if in.ControlPlaneInitialized {
+				v["health"] = health("degraded")
+			}
+		}), failed: []string{"contract/health"},
+	},
+	{
+		name: "pool never healthy", scenario: "life", with: output(contract.RoleMachinePool, "health", map[string]any{"state": "running", "healthy": false}),
+		failed: []string{"contract/health"},
+	},
+	{
 		name: "machine plan never empty", scenario: "life", with: changing(func(op harness.Op, _ string, _ *contract.MachineInputs, c []harness.Change) []harness.Change {
 			if op == harness.OpPlan {
 				return []harness.Change{{Address: "x.y", Type: "x", Action: harness.ActionUpdate}}

@@ -96,7 +96,7 @@ func (p *play) observeCluster(i *Infra, op Op, in *contract.ClusterInputs, run *
 		return
 	}
 	if out.Health.State != contract.HealthPending && len(p.w.Machines) == 0 {
-		p.rec.pass("CP-006", role, fmt.Sprintf("health is %s before any machine exists", out.Health.State))
+		p.judgeFirstHealth(i)
 	}
 	if !in.ControlPlaneInitialized {
 		p.rec.pass("CP-007", role, "the apply with control_plane_initialized false succeeds")

@@ -30,12 +30,38 @@ var notes = []struct {
 		with: output(contract.RoleCluster, "exports", map[string]any{"backend_id": "b", "map": strings.Repeat("x", contract.MaxPublishedExports-27)}),
 	},
 	{
+		name: "health unknown", scenario: "K1", with: func(s *harnesstest.Set) {
+			s.Outputs = func(_ string, _ contract.Inputs, v map[string]any) { v["health"] = health("unknown") }
+		}, want: []string{"TerraformCluster objects are Ready=Unknown: no MachineHealthCheck", "TerraformMachine objects are Ready=Unknown: nothing is ever remediated"},
+	},
+	{
+		name: "an instance that starts", scenario: "life", with: starting(contract.RoleMachine, "degraded", 3),
+	},
+	{
+		name: "a pool whose members start", scenario: "life", with: starting(contract.RoleMachinePool, "degraded", 3),
+	},
+	{
 		name: "backend block", scenario: "K1", with: func(s *harnesstest.Set) {
 			info := s.Infos[contract.RoleMachine]
 			info.StateBlocks = []harness.StateBlock{{Block: `backend "s3"`, Place: "modules/machine/versions.tf:2"}}
 			s.Infos[contract.RoleMachine] = info
 		}, want: []string{`backend "s3"`},
 	},
+}
+
+// starting lets each object of a role become well with its nth reading only.
+func starting(role contract.Role, state string, n int) func(*harnesstest.Set) {
+	return func(s *harnesstest.Set) {
+		readings := map[string]int{}
+		s.Outputs = func(object string, in contract.Inputs, v map[string]any) {
+			if in.Role() != role {
+				return
+			}
+			if readings[object]++; readings[object] < n {
+				v["health"] = health(state)
+			}
+		}
+	}
 }
 
 func TestNotes(t *testing.T) {

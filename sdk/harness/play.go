@@ -261,6 +261,11 @@ func (p *play) fingerprint() string {
 	for _, m := range w.Machines {
 		s += fmt.Sprint(m.Name, m.Bootstrap != nil, m.Provisioned, m.Node != nil, m.Stage, m.Infra.AppliedHash != "", m.Infra.Running == OpApply, m.Infra.Gone)
 	}
+	for _, i := range w.infras() {
+		if i.settling {
+			s += fmt.Sprint(i.Name, i.Refreshes)
+		}
+	}
 	if w.Pool != nil {
 		s += fmt.Sprint(w.Pool.Replicas, w.Pool.Bootstrap != nil, w.Pool.Nodes, w.Pool.Infra.Provisioned, w.Pool.Infra.Gone)
 	}

@@ -11,8 +11,9 @@ import (
 func (p *play) probeCluster(first contract.ClusterInputs) {
 	in := first
 	in.Object.Name = p.probeName("cluster")
+	neverWell := p.rec.hasFailed("CP-006")
 	p.probe("re-apply, initialisation, version and template change, refresh, destroy without machines", contract.RoleCluster, func(d *drill) {
-		d.clusterChanges(in)
+		d.clusterChanges(in, neverWell)
 	})
 	if p.endpointSource == contract.EndpointSourceUser {
 		return
@@ -25,7 +26,7 @@ func (p *play) probeCluster(first contract.ClusterInputs) {
 
 // clusterChanges applies one change of inputs after the other and compares
 // endpoint and exports (CP-003, CP-008, CP-009, CP-011, CP-024, CP-025).
-func (d *drill) clusterChanges(in contract.ClusterInputs) {
+func (d *drill) clusterChanges(in contract.ClusterInputs, neverWell bool) {
 	object := in.Object.Name
 	d.clusterNulls(in)
 	run := d.run(OpApply, object, new(in))
@@ -64,11 +65,20 @@ func (d *drill) clusterChanges(in contract.ClusterInputs) {
 	if run := d.run(OpRefresh, object, new(renamed)); d.must(run, idApply, "the refresh") {
 		d.compare(before, run, "a refresh")
 		out, _ := d.p.cfg.Definition.DecodeCluster(run.Values)
-		alive := out.Health.State != contract.HealthTerminated && out.Health.State != contract.HealthPending
-		d.add(judge(alive, "CP-024", d.role, fmt.Sprintf("health is %s without any backend", out.Health.State), fmt.Sprintf("health is %s without any backend", out.Health.State)))
+		if neverWell {
+			d.skip("health is not well from the start, as said under CP-006", "CP-024")
+		} else {
+			d.judgeAlive(out)
+		}
 	}
 	d.settleOutputs()
 	d.ok(d.run(OpDestroy, object, new(renamed)), "CP-025", "destroy of a cluster that never had a machine")
+}
+
+// judgeAlive judges the health of a cluster without any backend (CP-024).
+func (d *drill) judgeAlive(out *contract.ClusterOutputs) {
+	alive := out.Health.State != contract.HealthTerminated && out.Health.State != contract.HealthPending
+	d.add(judge(alive, "CP-024", d.role, fmt.Sprintf("health is %s without any backend", out.Health.State), fmt.Sprintf("health is %s without any backend", out.Health.State)))
 }
 
 // clusterNulls plans with the inputs that a Cluster without a topology, or

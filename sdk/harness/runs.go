@@ -127,6 +127,7 @@ func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
 	}
 	p.observe(i, op, in, run)
 	p.settleInfra(i, op, in)
+	p.judgeHealth(i)
 }
 
 // decode decodes the outputs of a run and judges them.

@@ -121,7 +121,7 @@ var (
 
 // asAsked tells that the world is what the user asks for.
 func asAsked(w *World) bool {
-	if !w.Cluster.ControlPlaneInitialized || w.Infra.Running != "" || w.Infra.waiting {
+	if !w.Cluster.ControlPlaneInitialized || w.Infra.Running != "" || w.Infra.waiting || w.Infra.settling {
 		return false
 	}
 	cps := w.ControlPlaneMachines()
@@ -129,7 +129,7 @@ func asAsked(w *World) bool {
 		return false
 	}
 	for _, m := range w.Machines {
-		if m.Deleting || m.Node == nil || (m.ControlPlane && w.Outdated(m)) {
+		if m.Deleting || m.Node == nil || m.Infra.settling || (m.ControlPlane && w.Outdated(m)) {
 			return false
 		}
 	}
@@ -141,7 +141,7 @@ func asAsked(w *World) bool {
 
 func poolReady(w *World) bool {
 	p := w.Pool
-	return p.Replicas == w.Spec.PoolSize && p.Infra.Provisioned && p.Infra.Running == "" &&
+	return p.Replicas == w.Spec.PoolSize && p.Infra.Provisioned && p.Infra.Running == "" && !p.Infra.settling &&
 		p.Infra.Pool != nil && p.Infra.Pool.Replicas != nil &&
 		int(*p.Infra.Pool.Replicas) == p.Replicas && p.Nodes == p.Replicas
 }

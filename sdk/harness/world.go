@@ -172,6 +172,7 @@ type Infra struct {
 	Deleting, Gone bool
 
 	waiting   bool          // a cluster write that waits for machine writes
+	settling  bool          // provisioned, not well yet, and refreshed until it is
 	refreshAt time.Duration // when the next refresh is due; 0: none
 }
 
@@ -211,6 +212,18 @@ func (w *World) ControlPlaneMachines() []*Machine {
 // Workers returns the worker machines, oldest first.
 func (w *World) Workers() []*Machine {
 	return w.MachinesWhere(func(m *Machine) bool { return !m.ControlPlane })
+}
+
+// infras returns every Terraform object.
+func (w *World) infras() []*Infra {
+	out := []*Infra{w.Infra}
+	for _, m := range w.Machines {
+		out = append(out, m.Infra)
+	}
+	if w.Pool != nil {
+		out = append(out, w.Pool.Infra)
+	}
+	return out
 }
 
 // Outdated tells that the machine was made from an older template than the

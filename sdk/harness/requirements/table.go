@@ -177,7 +177,7 @@ var table = []Row{
 		Remedy: "cut names and append a hash of the full name"},
 	{ID: "CP-054", Roles: machine, Level: Must, Ways: h,
 		Title:  "be pending at most until provider id and addresses exist; never wait for the Node",
-		Remedy: "report running once the instance exists"},
+		Remedy: "report running and healthy once the instance exists"},
 	{ID: "CP-055", Roles: machine, Level: Should, Ways: hm,
 		Title:    "report terminated or stopped when the cloud says so",
 		Question: "what does the module report when the instance is stopped or terminated out of band?"},

@@ -1,0 +1,3 @@
+output "health" {
+  value = { state = "degraded", healthy = false, reasons = ["NoBackend"] }
+}
