@@ -30,7 +30,7 @@ test: ## Run all tests, with the race detector and coverage floors (PKG=./lint/.
 .PHONY: build
 build: ## Build bin/captf and bin/tfcapi-lint
 	@mkdir -p bin
-	@$(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION)" -o bin/ ./sdk/cmd/captf ./lint/cmd/tfcapi-lint
+	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION)" -o bin/ ./sdk/cmd/captf ./lint/cmd/tfcapi-lint
 
 .PHONY: generate
 generate: ## Write the generated schemas and reference pages anew

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,8 +18,19 @@ const (
 	MaxVariableSources = 16
 )
 
-// variableName is the syntax of a user variable's name (contract.md 7, B-313).
-var variableName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]*$`)
+// ValidVariableName tells that name has the syntax of a user variable's name: an
+// ASCII letter or _, and then letters, digits, _ and - (contract.md 7, B-313).
+func ValidVariableName(name string) bool {
+	for i, c := range []byte(name) {
+		switch {
+		case c == '_', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case i > 0 && (c == '-' || '0' <= c && c <= '9'):
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
 
 // metaArguments have a meaning of their own in a module call, or as a block of
 // a module, so no variable can have their name (contract.md 7).
@@ -39,7 +49,7 @@ func CheckVariableName(spec RoleSpec, name string) *Violation {
 	var message string
 	_, input := spec.Input(name)
 	switch {
-	case !variableName.MatchString(name):
+	case !ValidVariableName(name):
 		message = "is not a valid name; it must start with a letter or _ and go on with letters, digits, _ and -"
 	case strings.HasPrefix(name, ReservedPrefix):
 		message = fmt.Sprintf("starts with %s, which is reserved for the contract; use another name", ReservedPrefix)

@@ -1,10 +1,12 @@
 package lint_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/captf-toolkit/captf/contract/golden"
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/lint"
+	"github.com/captf-toolkit/captf/lint/format"
 	"github.com/captf-toolkit/captf/lint/rules"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
@@ -157,12 +160,39 @@ func TestByteOrderMarkAndLineEnds(t *testing.T) {
 		if f.ID != "input/user-variable-default" {
 			continue
 		}
-		if f.Line != 3 || f.Column != 1 || report.Source(f) != `variable "size" {` {
-			t.Errorf("at %d:%d, source %q", f.Line, f.Column, report.Source(f))
+		if f.Line != 3 || f.Column != 1 || f.Source != `variable "size" {` {
+			t.Errorf("at %d:%d, source %q", f.Line, f.Column, f.Source)
 		}
 		return
 	}
 	t.Errorf("not found: %+v", report.Findings)
+}
+
+func TestColumnsBehindCombiningCharacters(t *testing.T) {
+	dir := t.TempDir()
+	// An e with a combining accent, and a character of two UTF-16 code units.
+	writeFile(t, filepath.Join(dir, "main.tf"), "\xef\xbb\xbf/* e\u0301\U0001f600 */ variable \"size\" {\n  type = number\n}\n")
+	report := run(t, dir, contract.RoleMachine)
+	i := slices.IndexFunc(report.Findings, func(f lint.Finding) bool { return f.ID == "input/user-variable-default" })
+	if i < 0 {
+		t.Fatalf("not found: %+v", report.Findings)
+	}
+	f := report.Findings[i]
+	if f.Column != 10 || f.EndColumn != 25 || f.UTF16Column != 12 || f.UTF16EndColumn != 27 {
+		t.Errorf("columns %d to %d, in UTF-16 %d to %d", f.Column, f.EndColumn, f.UTF16Column, f.UTF16EndColumn)
+	}
+	var text, sarif bytes.Buffer
+	result := format.Result{Modules: []format.Module{{Path: ".", Report: report}}}
+	if err := errors.Join(format.Text(&text, result, format.Options{}), format.SARIF(&sarif, result, format.Options{})); err != nil {
+		t.Fatal(err)
+	}
+	marked := "    /* e\u0301\U0001f600 */ variable \"size\" {\n" + strings.Repeat(" ", 4+9) + strings.Repeat("^", len(`variable "size"`)) + "\n"
+	if !strings.Contains(text.String(), marked) {
+		t.Errorf("not marked as %q:\n%s", marked, &text)
+	}
+	if !strings.Contains(sarif.String(), `"startColumn": 12`) || !strings.Contains(sarif.String(), `"utf16CodeUnits"`) {
+		t.Errorf("columns in SARIF:\n%s", &sarif)
+	}
 }
 
 func TestTwoThousandVariables(t *testing.T) {
@@ -267,7 +297,6 @@ func FuzzLintModule(f *testing.F) {
 		}
 		for _, f := range first.Findings {
 			checkSeverity(t, f)
-			first.Source(f)
 			if !f.WholeModule() && (f.Line < 1 || f.Column < 1 || f.EndLine < f.Line) {
 				t.Errorf("position of %+v", f)
 			}

@@ -63,8 +63,8 @@ type Problem struct {
 
 // Report adds a finding of the rule that is running.
 func (c *Context) Report(p Problem) {
-	f := Finding{ID: c.rule.ID, Severity: p.Severity, Message: p.Message, Remedy: p.Remedy, Secret: p.Secret}
-	f.place(p.At)
+	f := Finding{ID: c.rule.ID, Severity: p.Severity, Message: p.Message, Remedy: p.Remedy}
+	f.place(c.Tree, p.At, p.Secret)
 	c.findings = append(c.findings, f)
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/captf-toolkit/captf/sdk/module"
 )
 
 // Severity is how much a finding matters (lint.md 2.3).
@@ -39,10 +41,15 @@ type Finding struct {
 	// File is relative to the module directory, with forward slashes, or
 	// WholeModule.
 	File string
-	// Line and Column count from 1, columns in characters; 0 for the whole module.
+	// Line and Column count from 1, columns in characters as a reader sees them,
+	// combining marks with their base; 0 for the whole module.
 	Line, Column int
 	// EndLine and EndColumn are where the offending text ends; the end is exclusive.
 	EndLine, EndColumn int
+	// UTF16Column and UTF16EndColumn are the same columns in UTF-16 code units.
+	UTF16Column, UTF16EndColumn int
+	// Source is the line on which it starts. What may be secret on it is masked.
+	Source string
 	// Message says what is wrong. It holds no value of a secret.
 	Message string
 	// Remedy says what to do.
@@ -53,8 +60,6 @@ type Finding struct {
 	// AllowedOutside tells that it was allowed on the command line or in the
 	// configuration, not by a comment.
 	AllowedOutside bool
-	// Secret tells that the source line may hold a secret, so that it is not printed.
-	Secret bool
 	// Module is the module directory as the user named it; it is set only when
 	// one run covers several modules.
 	Module string
@@ -89,8 +94,9 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{f.ID, f.Severity, f.File, f.Line, f.Text(), f.Column, f.EndLine, f.EndColumn, f.Remedy, f.Allowed, f.Module})
 }
 
-// place fills in where the finding is; a zero range means the whole module.
-func (f *Finding) place(r hcl.Range) {
+// place fills in where in the tree the finding is; a zero range means the whole
+// module. Secret tells that the source line may hold a secret.
+func (f *Finding) place(tree *module.Tree, r hcl.Range, secret bool) {
 	if r.Filename == "" {
 		f.File = WholeModule
 		return
@@ -98,8 +104,19 @@ func (f *Finding) place(r hcl.Range) {
 	f.File = r.Filename
 	f.Line, f.Column = max(r.Start.Line, 1), max(r.Start.Column, 1)
 	f.EndLine, f.EndColumn = max(r.End.Line, f.Line), r.End.Column
-	if f.EndLine == f.Line && f.EndColumn <= f.Column {
+	oneWide := f.EndLine == f.Line && f.EndColumn <= f.Column
+	if oneWide {
 		f.EndColumn = f.Column + 1
+	}
+	file := tree.File(r.Filename)
+	if file == nil { // a link that leads out, which is not read
+		f.UTF16Column, f.UTF16EndColumn = f.Column, f.EndColumn
+		return
+	}
+	f.Source = Mask(string(file.Line(f.Line)), secret)
+	f.UTF16Column, f.UTF16EndColumn = max(file.UTF16Column(r.Start), 1), file.UTF16Column(r.End)
+	if oneWide {
+		f.UTF16EndColumn = f.UTF16Column + 1
 	}
 }
 

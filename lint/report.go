@@ -20,8 +20,6 @@ type Report struct {
 	Runtime module.Runtime
 	// Findings are sorted by file, line and ID.
 	Findings []Finding
-
-	tree *module.Tree
 }
 
 // Summary counts findings.
@@ -72,15 +70,6 @@ var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"
 var assignment = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:"[^"]*"|[\w.-]+)\s*[=:]\s*`)
 })
-
-// Source returns the source line of a finding, or "" when there is none. The
-// values on a line that may hold a secret are masked.
-func (r *Report) Source(f Finding) string {
-	if r.tree == nil || f.WholeModule() {
-		return ""
-	}
-	return Mask(string(r.tree.Line(f.File, f.Line)), f.Secret)
-}
 
 // Mask hides the strings on a source line that sets something with the name of
 // a credential, and on a line that is known to hold a secret also a value that

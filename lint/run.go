@@ -75,6 +75,6 @@ func Check(tree *module.Tree, o Options) (*Report, error) {
 	slices.SortFunc(findings, compareFindings)
 	return &Report{
 		Dir: tree.Root, Role: o.Role, Contract: o.Contract.Version(),
-		Runtime: tree.Primary.Runtime, Findings: findings, tree: tree,
+		Runtime: tree.Primary.Runtime, Findings: findings,
 	}, nil
 }

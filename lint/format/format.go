@@ -53,10 +53,25 @@ type Module struct {
 type Problem struct {
 	// File is relative to the module directory, empty for the directory itself.
 	File string
-	// Line and Column count from 1; 0 when not known.
-	Line, Column int
+	// Line and Column count from 1; 0 when not known. UTF16Column is the column
+	// in UTF-16 code units.
+	Line, Column, UTF16Column int
+	// Source is the line, with what may be secret masked; empty when not known.
+	Source string
 	// Message says what is wrong and what to do.
 	Message string
+}
+
+// Place is where a problem of the module lies: a path as that of the module,
+// with line and column if known.
+func (m Module) Place(p Problem) string {
+	switch {
+	case p.File == "":
+		return m.Path
+	case p.Line == 0:
+		return joinPath(m.Path, p.File)
+	}
+	return fmt.Sprintf("%s:%d:%d", joinPath(m.Path, p.File), p.Line, p.Column)
 }
 
 // Summary counts the findings of all modules.

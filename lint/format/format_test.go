@@ -271,7 +271,7 @@ func TestColoursOnlyWhenAllowed(t *testing.T) {
 
 func TestGitHubEscapes(t *testing.T) {
 	r := format.Result{Modules: []format.Module{{Path: "a,b:c", Report: &lint.Report{Findings: []lint.Finding{{
-		ID: "x/y", Severity: lint.SeverityInfo, File: "m%n.tf", Line: 3, Column: 2, EndLine: 3, EndColumn: 4, Message: "one\n::error::two 100%", Remedy: "do it",
+		ID: "x/y", Severity: lint.SeverityInfo, File: "m%n.tf", Line: 3, Column: 2, EndLine: 3, EndColumn: 4, UTF16Column: 2, UTF16EndColumn: 4, Message: "one\n::error::two 100%", Remedy: "do it",
 	}}}}}}
 	want := "::notice file=a%2Cb%3Ac/m%25n.tf,line=3,endLine=3,col=2,endColumn=4,title=x/y::one ::error::two 100%25; to fix it, do it\n"
 	got := write(t, "github", r, format.Options{})

@@ -29,7 +29,7 @@ func GitHub(w io.Writer, r Result, _ Options) error {
 			for _, p := range problems(m) {
 				place := ""
 				if p.File != "" {
-					place = githubPlace(joinPath(m.Path, p.File), p.Line, p.Line, p.Column, 0)
+					place = githubPlace(joinPath(m.Path, p.File), p.Line, p.Line, p.UTF16Column, 0)
 				}
 				command(b, "error", place, "cannot read the module", p.Message)
 			}
@@ -40,7 +40,7 @@ func GitHub(w io.Writer, r Result, _ Options) error {
 			if f.WholeModule() {
 				text = m.Path + ": " + text
 			} else {
-				place = githubPlace(joinPath(m.Path, f.File), f.Line, f.EndLine, f.Column, f.EndColumn)
+				place = githubPlace(joinPath(m.Path, f.File), f.Line, f.EndLine, f.UTF16Column, f.UTF16EndColumn)
 			}
 			command(b, commands[f.Severity], place, f.ID, text)
 		}

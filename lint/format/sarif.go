@@ -111,7 +111,7 @@ func SARIF(w io.Writer, r Result, _ Options) error {
 			Name: "tfcapi-lint", Version: r.Version, InformationURI: projectURI, Rules: sarifRules(r.Rules),
 		}},
 		Results:    []sarifResult{},
-		ColumnKind: "unicodeCodePoints",
+		ColumnKind: "utf16CodeUnits",
 	}
 	index := map[string]int{}
 	for i, rule := range r.Rules {
@@ -169,10 +169,7 @@ func location(m Module, f lint.Finding) sarifLocation {
 	if f.WholeModule() {
 		return sarifLocation{sarifPhysical{ArtifactLocation: sarifArtifact{fileURI(m.Path)}}}
 	}
-	region := &sarifRegion{StartLine: f.Line, StartColumn: f.Column, EndLine: f.EndLine}
-	if f.EndColumn > 0 {
-		region.EndColumn = f.EndColumn
-	}
+	region := &sarifRegion{StartLine: f.Line, StartColumn: f.UTF16Column, EndLine: f.EndLine, EndColumn: f.UTF16EndColumn}
 	return sarifLocation{sarifPhysical{ArtifactLocation: sarifArtifact{fileURI(joinPath(m.Path, f.File))}, Region: region}}
 }
 
@@ -185,7 +182,7 @@ func notifications(m Module) []sarifNotification {
 			at.ArtifactLocation.URI = fileURI(m.Path)
 		}
 		if p.Line > 0 {
-			at.Region = &sarifRegion{StartLine: p.Line, StartColumn: p.Column}
+			at.Region = &sarifRegion{StartLine: p.Line, StartColumn: p.UTF16Column}
 		}
 		n.Locations = []sarifLocation{{at}}
 		out = append(out, n)

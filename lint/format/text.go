@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/captf-toolkit/captf/lint"
@@ -58,7 +60,7 @@ func (t textWriter) finding(m Module, f lint.Finding, recursive bool) {
 	}
 	severity := t.paint(colours[f.Severity], string(f.Severity))
 	fmt.Fprintf(t, "%s %s %s:%d %s\n", severity, f.ID, printable(file), f.Line, printable(f.Text()))
-	if line, marker := excerpt(m.Report.Source(f), f); line != "" {
+	if line, marker := excerpt(f.Source, f); line != "" {
 		fmt.Fprintf(t, "    %s\n    %s\n", t.paint(faint, line), t.paint(colours[f.Severity], marker))
 	}
 	if f.Remedy != "" && f.Allowed == "" {
@@ -67,9 +69,9 @@ func (t textWriter) finding(m Module, f lint.Finding, recursive bool) {
 }
 
 // Excerpt returns a source line and a marker below the character that column,
-// counted from 1, names; each indented and with a line end.
+// counted from 1 in UTF-16 code units, names; each indented and with a line end.
 func Excerpt(source string, column int) string {
-	line, marker := excerpt(source, lint.Finding{Column: column, EndColumn: column + 1})
+	line, marker := excerpt(source, lint.Finding{UTF16Column: column, UTF16EndColumn: column + 1})
 	if line == "" {
 		return ""
 	}
@@ -85,10 +87,10 @@ func excerpt(source string, f lint.Finding) (line, marker string) {
 		return "", ""
 	}
 	runes := []rune(printable(source))
-	start := min(max(f.Column-1, 0), len(runes))
+	start := runesBefore(source, f.UTF16Column)
 	end := len(runes)
 	if f.EndLine == f.Line {
-		end = min(f.EndColumn-1, end)
+		end = runesBefore(source, f.UTF16EndColumn)
 	}
 	end = max(end, start+1)
 	from := 0
@@ -106,14 +108,37 @@ func excerpt(source string, f lint.Finding) (line, marker string) {
 	var pad strings.Builder
 	pad.WriteString(strings.Repeat(" ", utf8.RuneCountInString(head)))
 	for _, r := range runes[from:start] {
-		if r == '\t' { // keeps its width, whatever that is
+		switch {
+		case r == '\t': // keeps its width, whatever that is
 			pad.WriteByte('\t')
-			continue
+		case !isMark(r):
+			pad.WriteByte(' ')
 		}
-		pad.WriteByte(' ')
 	}
-	width := max(min(end, to)-start, 1)
-	return head + string(runes[from:to]) + tail, pad.String() + strings.Repeat("^", width)
+	width := 0
+	for _, r := range runes[start:min(end, to)] {
+		if !isMark(r) {
+			width++
+		}
+	}
+	return head + string(runes[from:to]) + tail, pad.String() + strings.Repeat("^", max(width, 1))
+}
+
+// isMark tells that a character stands on the one before it.
+func isMark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
+
+// runesBefore returns how many code points of a line stand before a column that
+// is counted from 1 in UTF-16 code units.
+func runesBefore(line string, column int) int {
+	n, at := 0, 1
+	for _, r := range line {
+		if at >= column {
+			break
+		}
+		at += max(utf16.RuneLen(r), 1)
+		n++
+	}
+	return n
 }
 
 // whatWasRead says which file set the checks ran on.

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -220,9 +219,6 @@ var inputUserVariableDefault = lint.Rule{
 	},
 }
 
-// settableName is what spec.variables takes as a name (contract.md 7).
-var settableName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]*$`)
-
 var inputUserVariableName = lint.Rule{
 	ID:         "input/user-variable-name",
 	Severities: errorOrInfo,
@@ -242,10 +238,10 @@ variable "replicas" {
 	Check: func(c *lint.Context) {
 		for _, v := range userVariables(c) {
 			switch role, taken := inputOfOther(c, v.Name); {
-			case !settableName.MatchString(v.Name) && !v.HasDefault:
+			case !contract.ValidVariableName(v.Name) && !v.HasDefault:
 				c.Errorf(v.DefRange, "rename it with ASCII letters, digits, _ and - only",
 					"no object can set the variable %q for its name, and it has no default", v.Name)
-			case !settableName.MatchString(v.Name):
+			case !contract.ValidVariableName(v.Name):
 				c.Infof(v.DefRange, "rename it with ASCII letters, digits, _ and - only",
 					"no object can set the variable %q for its name", v.Name)
 			case taken:

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -92,8 +91,11 @@ func IsSorted(expr hclsyntax.Expression) bool {
 	return false
 }
 
-// healthName matches the last part of a name that tells how a member is doing.
-var healthName = regexp.MustCompile(`(?i)^(health|healthy|state|status|lifecycle_state|phase|ready)$`)
+// healthNames are the names, in lower case, that tell how a member is doing.
+var healthNames = []string{"health", "healthy", "state", "status", "lifecycle_state", "phase", "ready"}
+
+// tellsHealth tells that the last part of a name is one of healthNames.
+func tellsHealth(name string) bool { return slices.Contains(healthNames, strings.ToLower(name)) }
 
 // terminatedStates are the values by which members may be left out.
 var terminatedStates = map[string]bool{
@@ -190,12 +192,12 @@ func isBool(expr hclsyntax.Expression, want bool) bool {
 func isHealthName(n hclsyntax.Node) bool {
 	switch n := n.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
-		return healthName.MatchString(flow.LastName(n.Traversal))
+		return tellsHealth(flow.LastName(n.Traversal))
 	case *hclsyntax.RelativeTraversalExpr:
-		return healthName.MatchString(flow.LastName(n.Traversal))
+		return tellsHealth(flow.LastName(n.Traversal))
 	case *hclsyntax.IndexExpr:
 		key, ok := literalString(n.Key)
-		return ok && healthName.MatchString(key)
+		return ok && tellsHealth(key)
 	}
 	return false
 }

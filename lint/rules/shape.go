@@ -266,7 +266,7 @@ func sample(t cty.Type) any {
 }
 
 func join(path, name string) string {
-	if settableName.MatchString(name) {
+	if contract.ValidVariableName(name) {
 		return path + "." + name
 	}
 	return fmt.Sprintf("%s[%q]", path, name)

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // localPrefixes are what makes a source local for both runtimes. They take the
@@ -22,18 +23,22 @@ func localSource(source string) (string, bool) {
 
 // registrySource matches NAMESPACE/NAME/SYSTEM and HOST/NAMESPACE/NAME/SYSTEM,
 // with an optional sub-directory.
-var registrySource = regexp.MustCompile(`^([^/\s]*[.:][^/\s]*/)?[0-9A-Za-z][-_0-9A-Za-z]*/[0-9A-Za-z][-_0-9A-Za-z]*/[0-9a-z]+(//.*)?$`)
+var registrySource = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^/\s]*[.:][^/\s]*/)?[0-9A-Za-z][-_0-9A-Za-z]*/[0-9A-Za-z][-_0-9A-Za-z]*/[0-9a-z]+(//.*)?$`)
+})
 
 // remoteSource matches what the runtimes recognise as a remote address without
 // a scheme: the shorthands, the shell form of SSH, and absolute paths, which
 // they copy like a download.
-var remoteSource = regexp.MustCompile(`^(github\.com|bitbucket\.org|gitlab\.com)/|^[^/\s]+@[^/\s]+:|^/|^[A-Za-z]:[\\/]|amazonaws\.com/|googleapis\.com/|^[0-9A-Za-z]+::|://`)
+var remoteSource = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(github\.com|bitbucket\.org|gitlab\.com)/|^[^/\s]+@[^/\s]+:|^/|^[A-Za-z]:[\\/]|amazonaws\.com/|googleapis\.com/|^[0-9A-Za-z]+::|://`)
+})
 
 func sourceKind(source string) SourceKind {
 	if _, ok := localSource(source); ok {
 		return SourceLocal
 	}
-	if registrySource.MatchString(source) || remoteSource.MatchString(source) {
+	if registrySource().MatchString(source) || remoteSource().MatchString(source) {
 		return SourceRemote
 	}
 	return SourceRefused

@@ -3,6 +3,7 @@ package module
 import (
 	"bytes"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,6 +49,18 @@ func fileSets(entries []fs.DirEntry) [2]fileSet {
 		}
 	}
 	return sets
+}
+
+// allFiles returns what any of the runtimes reads, in reading order: Terraform's
+// files first.
+func allFiles(sets [2]fileSet) []string {
+	all := slices.Clone(sets[Terraform].read)
+	for _, name := range sets[OpenTofu].read {
+		if TofuFile(name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // twin is the name of the OpenTofu file that hides a .tf or .tf.json file.

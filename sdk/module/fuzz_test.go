@@ -95,7 +95,7 @@ func checkTree(t *testing.T, fsys fstest.MapFS, tree *module.Tree) {
 				t.Error("variables are not sorted")
 			}
 			for _, v := range m.Variables {
-				if m.Variable(v.Name) != v || tree.Line(v.DefRange.Filename, v.DefRange.Start.Line) == nil {
+				if m.Variable(v.Name) != v || tree.File(v.DefRange.Filename).Line(v.DefRange.Start.Line) == nil {
 					t.Errorf("variable %q is not found", v.Name)
 				}
 			}

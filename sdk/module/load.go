@@ -8,10 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"golang.org/x/sync/errgroup"
 )
 
 // Default limits of [Load].
@@ -235,6 +237,7 @@ func (l *loader) directory(name, resolved string) (*directory, error) {
 	d := &directory{name: name, resolved: resolved}
 	l.dirs[name] = d
 	sets := fileSets(entries)
+	parsed := l.parseAll(d, allFiles(sets))
 	decls := map[string]*declarations{}
 	var viewDiags [2]hcl.Diagnostics
 	for _, r := range Runtimes() {
@@ -244,7 +247,7 @@ func (l *loader) directory(name, resolved string) (*directory, error) {
 		for _, f := range set.read {
 			decl, seen := decls[f]
 			if !seen {
-				decl = l.file(path.Join(name, f), path.Join(resolved, f))
+				decl = l.take(path.Join(name, f), path.Join(resolved, f), parsed[f])
 				decls[f] = decl
 			}
 			if decl != nil {
@@ -290,9 +293,63 @@ func (l *loader) noteRuntime(name string, r Runtime) {
 	}
 }
 
-// file reads, parses and decodes one file; nil when that failed, which was
+// parsed is what came of reading one file.
+type parsed struct {
+	decl *declarations
+	// diags are those of the parser and the decoder.
+	diags hcl.Diagnostics
+	// err is why the file was not read.
+	err error
+	// panicked is what a mistake in a parser panicked with.
+	panicked any
+}
+
+// parse reads, parses and decodes one file. It runs beside others and touches
+// nothing of the loader but what does not change.
+func (l *loader) parse(name, at string) (p parsed) {
+	if catchPanics {
+		defer func() { p.panicked = recover() }()
+	}
+	resolved, err := l.src.resolve(at)
+	if err != nil {
+		return parsed{err: err}
+	}
+	src, err := l.src.readFile(resolved, l.opts.MaxFileBytes)
+	if err != nil {
+		return parsed{err: err}
+	}
+	f, diags := parseFile(name, src)
+	if diags.HasErrors() {
+		return parsed{decl: &declarations{file: f}, diags: diags}
+	}
+	decl, more := decodeFile(f)
+	return parsed{decl: decl, diags: append(diags, more...)}
+}
+
+// parseAll parses the files of a directory, several at a time, as far as the
+// limit on files allows.
+func (l *loader) parseAll(d *directory, names []string) map[string]parsed {
+	names = names[:min(len(names), max(l.opts.MaxFiles-l.count, 0))]
+	results := make([]parsed, len(names))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		g.Go(func() error {
+			results[i] = l.parse(path.Join(d.name, name), path.Join(d.resolved, name))
+			return nil
+		})
+	}
+	_ = g.Wait() // what went wrong is in the results
+	out := make(map[string]parsed, len(names))
+	for i, name := range names {
+		out[name] = results[i]
+	}
+	return out
+}
+
+// take adds a file that was parsed to the tree; nil when that failed, which is
 // reported then, or when it leads out of the root.
-func (l *loader) file(name, at string) *declarations {
+func (l *loader) take(name, at string, p parsed) *declarations {
 	where := hcl.Range{Filename: name}
 	l.reading = name
 	if l.count++; l.count > l.opts.MaxFiles {
@@ -301,32 +358,23 @@ func (l *loader) file(name, at string) *declarations {
 		}
 		return nil
 	}
-	resolved, err := l.src.resolve(at)
-	if errors.Is(err, errOutside) {
+	switch {
+	case p.panicked != nil:
+		panic(p.panicked)
+	case errors.Is(p.err, errOutside):
 		l.tree.Escapes = append(l.tree.Escapes, Escape{
 			Kind: EscapeFile, Source: name, Target: l.linkTarget(at),
 			Range: hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
 		})
 		return nil
-	}
-	var src []byte
-	if err == nil {
-		src, err = l.src.readFile(resolved, l.opts.MaxFileBytes)
-	}
-	if err != nil {
-		l.cause = cmp.Or(l.cause, err)
-		l.report(hcl.Diagnostics{problem(&where, "Unreadable file", "%s; fix or remove it", reason(err))})
+	case p.err != nil:
+		l.cause = cmp.Or(l.cause, p.err)
+		l.report(hcl.Diagnostics{problem(&where, "Unreadable file", "%s; fix or remove it", reason(p.err))})
 		return nil
 	}
-	f, diags := parseFile(name, src)
-	l.tree.Files = append(l.tree.Files, f)
-	l.report(diags)
-	if diags.HasErrors() {
-		return &declarations{file: f}
-	}
-	decl, diags := decodeFile(f)
-	l.report(diags)
-	return decl
+	l.tree.Files = append(l.tree.Files, p.decl.file)
+	l.report(p.diags)
+	return p.decl
 }
 
 // linkTarget is where a symbolic link points, for messages.

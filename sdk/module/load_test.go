@@ -461,15 +461,15 @@ func TestLookups(t *testing.T) {
 	if r := v.RangeOf("deprecated"); r != v.DefRange {
 		t.Errorf("an argument that is not set is at %v", r)
 	}
-	if line := got.Line("b_override.tf", 3); string(line) != "  default = 3" {
+	if line := got.File("b_override.tf").Line(3); string(line) != "  default = 3" {
 		t.Errorf("line is %q", line)
 	}
 	for _, bad := range []int{-1, 0, 1000} {
-		if line := got.Line("b_override.tf", bad); line != nil {
+		if line := got.File("b_override.tf").Line(bad); line != nil {
 			t.Errorf("line %d is %q", bad, line)
 		}
 	}
-	if got.Line("gone.tf", 1) != nil || got.File("gone.tf") != nil {
+	if got.File("gone.tf") != nil {
 		t.Error("a file that is not there is found")
 	}
 	o := m.Output("o")

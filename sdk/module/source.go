@@ -1,6 +1,7 @@
 package module
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -132,26 +133,14 @@ func (s *source) readFile(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data := make([]byte, 0, min(info.Size(), limit)+1)
-	buf := &limitedBuffer{data: data, limit: limit}
-	if _, err := io.Copy(buf, f); err != nil {
+	buf := bytes.NewBuffer(make([]byte, 0, min(info.Size(), limit)+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
 	}
-	return buf.data, nil
-}
-
-// limitedBuffer is a buffer that refuses to grow beyond a limit.
-type limitedBuffer struct {
-	data  []byte
-	limit int64
-}
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if int64(len(b.data)+len(p)) > b.limit {
-		return 0, fmt.Errorf("is larger than %d bytes", b.limit)
+	if int64(buf.Len()) > limit {
+		return nil, fmt.Errorf("is larger than %d bytes", limit)
 	}
-	b.data = append(b.data, p...)
-	return len(p), nil
+	return buf.Bytes(), nil
 }
 
 // reason takes the operation and the path off an error of the file system,

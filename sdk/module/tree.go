@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"unicode/utf16"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -56,27 +57,6 @@ func (t *Tree) File(name string) *File {
 	return t.Files[i]
 }
 
-// Line returns the text of a line, counted from 1, of the file with the given
-// name, without its line end. It is nil when there is no such file or line.
-func (t *Tree) Line(name string, line int) []byte {
-	f := t.File(name)
-	if f == nil || line < 1 {
-		return nil
-	}
-	rest := f.Bytes
-	for ; line > 1; line-- {
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 {
-			return nil
-		}
-		rest = rest[i+1:]
-	}
-	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-		rest = rest[:i]
-	}
-	return bytes.TrimSuffix(rest, []byte{'\r'})
-}
-
 // File is one file that was read and parsed.
 type File struct {
 	// Name is the path relative to the root directory, with forward slashes.
@@ -93,6 +73,44 @@ type File struct {
 	// HCL is the parsed file.
 	HCL *hcl.File
 }
+
+// Line returns the text of a line, counted from 1, without its line end and
+// without a byte order mark. It is nil when there is no such line.
+func (f *File) Line(line int) []byte {
+	if line < 1 {
+		return nil
+	}
+	rest := bytes.TrimPrefix(f.Bytes, byteOrderMark)
+	for ; line > 1; line-- {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			return nil
+		}
+		rest = rest[i+1:]
+	}
+	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[:i]
+	}
+	return bytes.TrimSuffix(rest, []byte{'\r'})
+}
+
+// UTF16Column returns the column of a position in UTF-16 code units, counted
+// from 1, as editors and other programs count. A position's own column counts
+// characters as a reader sees them, combining marks with their base. It is 0
+// when the position is not in the file.
+func (f *File) UTF16Column(at hcl.Pos) int {
+	if at.Byte < 0 || at.Byte > len(f.Bytes) || at.Line < 1 {
+		return 0
+	}
+	before := f.Bytes[bytes.LastIndexByte(f.Bytes[:at.Byte], '\n')+1 : at.Byte]
+	column := 1
+	for _, r := range string(bytes.TrimPrefix(before, byteOrderMark)) {
+		column += utf16.RuneLen(r)
+	}
+	return column
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // EscapeKind says why something was not followed.
 type EscapeKind string

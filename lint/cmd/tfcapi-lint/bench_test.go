@@ -24,6 +24,7 @@ func buildBinary(b *testing.B) string {
 	b.Helper()
 	bin := filepath.Join(b.TempDir(), "tfcapi-lint")
 	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("building: %v\n%s", err, out)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -264,12 +263,25 @@ func problemsOf(err error) []format.Problem {
 	var out []format.Problem
 	for _, d := range load.Problems {
 		p := format.Problem{Message: module.Message(d)}
-		if d.Subject != nil {
-			p.File, p.Line, p.Column = d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column
+		if at := d.Subject; at != nil {
+			p.File, p.Line, p.Column, p.UTF16Column = at.Filename, at.Start.Line, at.Start.Column, at.Start.Column
+			if f := fileOf(load, at); f != nil {
+				p.Source, p.UTF16Column = lint.Mask(string(f.Line(p.Line)), false), f.UTF16Column(at.Start)
+			}
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// fileOf returns the file in which a problem lies, nil if it was not read.
+func fileOf(e *module.LoadError, at *hcl.Range) *module.File {
+	for _, f := range e.Files {
+		if f.Name == at.Filename {
+			return f
+		}
+	}
+	return nil
 }
 
 // displayPath is how reports call a directory: relative to the working
@@ -296,36 +308,18 @@ func printProblems(w io.Writer, r format.Result) {
 			continue
 		}
 		fmt.Fprintf(w, "tfcapi-lint: the module in %s cannot be read:\n", m.Path)
-		var load *module.LoadError
-		if !errors.As(m.Err, &load) {
+		if len(m.Problems) == 0 {
 			fmt.Fprintln(w, m.Err)
 			continue
 		}
-		for i, d := range load.Problems {
+		for i, p := range m.Problems {
 			if i == maxProblems {
-				fmt.Fprintf(w, "and %d more problems\n", len(load.Problems)-i)
+				fmt.Fprintf(w, "and %d more problems\n", len(m.Problems)-i)
 				break
 			}
-			fmt.Fprintf(w, "%s: %s\n", load.Place(d), module.Message(d))
-			if d.Subject != nil {
-				fmt.Fprint(w, format.Excerpt(lint.Mask(sourceLine(load.Files, d.Subject), false), d.Subject.Start.Column))
-			}
+			fmt.Fprintf(w, "%s: %s\n%s", m.Place(p), p.Message, format.Excerpt(p.Source, p.UTF16Column))
 		}
 	}
-}
-
-// sourceLine returns the line on which a problem starts.
-func sourceLine(files []*module.File, at *hcl.Range) string {
-	for _, f := range files {
-		if f.Name != at.Filename {
-			continue
-		}
-		lines := bytes.SplitN(f.Bytes, []byte("\n"), at.Start.Line+1)
-		if n := at.Start.Line; n >= 1 && n <= len(lines) {
-			return strings.TrimSuffix(string(lines[n-1]), "\r")
-		}
-	}
-	return ""
 }
 
 func (p *plan) exitCode(r format.Result) int {
