@@ -42,3 +42,7 @@ func RuntimeOfFile(name string) Runtime {
 	}
 	return ""
 }
+
+// BinaryPath is where an image of ours has the binary of the runtime, to which
+// RuntimePath links (image.md 7.1).
+func BinaryPath(r Runtime) string { return "/usr/local/bin/" + string(r) }
