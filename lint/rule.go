@@ -35,6 +35,12 @@ func (r Rule) For(role contract.Role) bool {
 	return len(r.Roles) == 0 || slices.Contains(r.Roles, role)
 }
 
+// OnlyErrors tells that the check reports nothing but errors, so that there is
+// nothing of it that can be allowed.
+func (r Rule) OnlyErrors() bool {
+	return !slices.ContainsFunc(r.Severities, func(s Severity) bool { return s != SeverityError })
+}
+
 // Find returns the rule with the given ID.
 func Find(rules []Rule, id string) (Rule, bool) {
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })

@@ -78,14 +78,15 @@ type Module struct {
 // Default is the configuration of a tree without a file.
 func Default() Config { return Config{Discover: true} }
 
-// Load reads a configuration file. known tells which check IDs exist. An error
+// Load reads a configuration file. allowable says why a check's findings cannot
+// be allowed, such as that there is no such check; nil when they can. An error
 // names the file and, if it is about the content, the line.
-func Load(file string, known func(id string) bool) (Config, error) {
+func Load(file string, allowable func(id string) error) (Config, error) {
 	text, err := readFile(file)
 	if err != nil {
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
-	c, err := Parse(file, text, known)
+	c, err := Parse(file, text, allowable)
 	if err != nil {
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
@@ -116,8 +117,8 @@ func readFile(file string) ([]byte, error) {
 }
 
 // Parse reads the text of a configuration; name is what errors call it.
-func Parse(name string, text []byte, known func(id string) bool) (Config, error) {
-	p := parser{name: name, known: known}
+func Parse(name string, text []byte, allowable func(id string) error) (Config, error) {
+	p := parser{name: name, allowable: allowable}
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
 	var doc yaml.Node
 	c := Default()
@@ -148,12 +149,12 @@ func Parse(name string, text []byte, known func(id string) bool) (Config, error)
 }
 
 type parser struct {
-	name  string
-	known func(string) bool
+	name      string
+	allowable func(string) error
 }
 
 func (p parser) errorf(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", p.name, n.Line, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s:%d: %w", p.name, n.Line, fmt.Errorf(format, args...))
 }
 
 // mapping reads a mapping whose keys are all known; each is read at most once.
@@ -250,10 +251,11 @@ func (p parser) allowances(to *[]Allowance) func(*yaml.Node) error {
 				return err
 			case a.ID == "":
 				return p.errorf(item, "the allowed warning has no id")
-			case !p.known(a.ID):
-				return p.errorf(item, "there is no check %q; `tfcapi-lint --list` lists them", a.ID)
 			case a.Reason == "":
 				return p.errorf(item, "the allowed warning %s has no reason", a.ID)
+			}
+			if err := p.allowable(a.ID); err != nil {
+				return p.errorf(item, "%w", err)
 			}
 			*to = append(*to, a)
 			return nil

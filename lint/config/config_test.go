@@ -13,7 +13,12 @@ import (
 	"github.com/captf-toolkit/captf/lint/config"
 )
 
-func known(id string) bool { return strings.HasPrefix(id, "input/") }
+func allowable(id string) error {
+	if !strings.HasPrefix(id, "input/") {
+		return fmt.Errorf("there is no check %q", id)
+	}
+	return nil
+}
 
 func TestParse(t *testing.T) {
 	text := `
@@ -33,7 +38,7 @@ modules:
         reason: needed by the tests
   - {path: ., role: cluster}
 `
-	got, err := config.Parse("x.yaml", []byte(text), known)
+	got, err := config.Parse("x.yaml", []byte(text), allowable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +58,7 @@ modules:
 
 func TestParseEmpty(t *testing.T) {
 	for _, text := range []string{"", "\n# only a comment\n", "---\n"} {
-		got, err := config.Parse("x.yaml", []byte(text), known)
+		got, err := config.Parse("x.yaml", []byte(text), allowable)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -89,7 +94,7 @@ func TestParseErrorsNameTheLine(t *testing.T) {
 		{"exclude: &a [x]\nmodules: *a\n", "x.yaml:2: expected a list"},
 		{"? [a]\n: b\n", "x.yaml:1: unknown key"},
 	} {
-		_, err := config.Parse("x.yaml", []byte(tc.text), known)
+		_, err := config.Parse("x.yaml", []byte(tc.text), allowable)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: error is %v, want %q", tc.text, err, tc.want)
 		}
@@ -98,14 +103,14 @@ func TestParseErrorsNameTheLine(t *testing.T) {
 
 func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := config.Load(dir, known); err == nil || !strings.Contains(err.Error(), "regular file") {
+	if _, err := config.Load(dir, allowable); err == nil || !strings.Contains(err.Error(), "regular file") {
 		t.Errorf("error is %v", err)
 	}
 	big := filepath.Join(dir, "big.yaml")
 	if err := os.WriteFile(big, []byte(strings.Repeat("#", 1<<20+1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(big, known); err == nil || !strings.Contains(err.Error(), "larger") {
+	if _, err := config.Load(big, allowable); err == nil || !strings.Contains(err.Error(), "larger") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -230,7 +235,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := config.Parse("x.yaml", text, known)
+		c, err := config.Parse("x.yaml", text, allowable)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "x.yaml:") {
 				t.Errorf("error without a place: %v", err)

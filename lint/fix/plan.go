@@ -41,7 +41,8 @@ const providerIDs = "provider_id_list"
 // For returns what can be done to a module that plays the role of the options.
 // Every fix is tried in memory first: one after which a runtime could not read
 // the module any more, or that leads to a finding that was not there, is skipped
-// and the others are kept. A finding that is accepted by a comment is left alone.
+// and the others are kept. A finding that is allowed, by a comment or by the
+// options, is left alone.
 func For(tree *module.Tree, o lint.Options) (*Plan, error) {
 	trial, err := newTrial(tree, o)
 	if err != nil {

@@ -112,11 +112,11 @@ func firstProblem(err error) string {
 	return err.Error()
 }
 
-// accepted tells that a comment in the module allows the finding of a check
-// whose message has the text.
+// accepted tells that the finding of a check whose message has the text is
+// allowed, by a comment in the module or by the options.
 func (t *trial) accepted(id, text string) bool {
 	return slices.ContainsFunc(t.before, func(f lint.Finding) bool {
-		return f.ID == id && f.Allowed != "" && !f.AllowedOutside && strings.Contains(f.Message, text)
+		return f.ID == id && f.Allowed != "" && strings.Contains(f.Message, text)
 	})
 }
 

@@ -74,6 +74,29 @@ func (m Module) Place(p Problem) string {
 	return fmt.Sprintf("%s:%d:%d", joinPath(m.Path, p.File), p.Line, p.Column)
 }
 
+// MaxProblems is how many problems of one module are listed for people.
+const MaxProblems = 20
+
+// errorText says why the module cannot be read, a problem a line; empty when it
+// was read.
+func (m Module) errorText() string {
+	if m.Report != nil {
+		return ""
+	}
+	if len(m.Problems) == 0 {
+		return fmt.Sprint(m.Err)
+	}
+	var lines []string
+	for i, p := range m.Problems {
+		if i == MaxProblems {
+			lines = append(lines, fmt.Sprintf("and %d more problems", len(m.Problems)-i))
+			break
+		}
+		lines = append(lines, m.Place(p)+": "+p.Message)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Summary counts the findings of all modules.
 func (r Result) Summary() lint.Summary {
 	var all lint.Summary

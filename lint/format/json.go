@@ -9,7 +9,8 @@ import (
 
 // JSON writes the report as one object. Its keys findings and summary are
 // binding (lint.md 2.4); a recursive run adds modules, and module to each
-// finding.
+// finding. A module that cannot be read has no findings: it is in modules, with
+// the error, also when it is the only one.
 func JSON(w io.Writer, r Result, _ Options) error {
 	out := jsonReport{Findings: []lint.Finding{}, Summary: r.Summary()}
 	for _, m := range r.Modules {
@@ -21,12 +22,8 @@ func JSON(w io.Writer, r Result, _ Options) error {
 				out.Findings = append(out.Findings, f)
 			}
 		}
-		if r.Recursive {
-			jm := jsonModule{Module: m.Name, Role: m.Role}
-			if m.Err != nil {
-				jm.Error = m.Err.Error()
-			}
-			out.Modules = append(out.Modules, jm)
+		if r.Recursive || m.Report == nil {
+			out.Modules = append(out.Modules, jsonModule{Module: m.Name, Role: m.Role, Error: m.errorText()})
 		}
 	}
 	enc := json.NewEncoder(w)

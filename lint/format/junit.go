@@ -29,13 +29,9 @@ func JUnit(w io.Writer, r Result, _ Options) error {
 func junitSuite(m Module, rules []lint.Rule) junit.Testsuite {
 	suite := junit.Testsuite{Name: xmlText(m.Path), Package: xmlText(m.Role), Time: "0"}
 	if m.Report == nil {
-		text := "the module cannot be read"
-		if m.Err != nil {
-			text = m.Err.Error()
-		}
 		suite.AddTestcase(junit.Testcase{
 			Name: "load", Classname: xmlText(m.Path),
-			Error: &junit.Result{Message: "cannot read the module", Type: "load", Data: xmlText(text)},
+			Error: &junit.Result{Message: "cannot read the module", Type: "load", Data: xmlText(m.errorText())},
 		})
 		return suite
 	}

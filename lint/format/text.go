@@ -24,16 +24,17 @@ const (
 )
 
 // Text writes a line a finding, `SEVERITY ID FILE:LINE MESSAGE`, with the source
-// line, a marker and the remedy below, indented. The last line has the counts
+// line, a marker and the remedy below, indented. The file can be opened from the
+// working directory. The last line has the counts
 // and says which files were read (lint.md 2.4).
 func Text(w io.Writer, r Result, o Options) error {
-	t := textWriter{Writer: bufio.NewWriter(w), color: o.Color}
+	t := textWriter{Writer: bufio.NewWriter(w), color: o.Color, recursive: r.Recursive}
 	for _, m := range r.Modules {
 		if m.Report == nil {
 			continue
 		}
 		for _, f := range m.Report.Findings {
-			t.finding(m, f, r.Recursive)
+			t.finding(m, f)
 		}
 	}
 	s := r.Summary()
@@ -43,7 +44,7 @@ func Text(w io.Writer, r Result, o Options) error {
 
 type textWriter struct {
 	*bufio.Writer
-	color bool
+	color, recursive bool
 }
 
 func (t textWriter) paint(code, text string) string {
@@ -53,10 +54,10 @@ func (t textWriter) paint(code, text string) string {
 	return code + text + plain
 }
 
-func (t textWriter) finding(m Module, f lint.Finding, recursive bool) {
-	file := f.File
-	if recursive {
-		file = joinPath(m.Name, file)
+func (t textWriter) finding(m Module, f lint.Finding) {
+	file := joinPath(m.Path, f.File)
+	if f.WholeModule() && !t.recursive {
+		file = f.File // as there is one module only
 	}
 	severity := t.paint(colours[f.Severity], string(f.Severity))
 	fmt.Fprintf(t, "%s %s %s:%d %s\n", severity, f.ID, printable(file), f.Line, printable(f.Text()))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +60,7 @@ func TestCommandLines(t *testing.T) {
 		{"unknown-allowed", "module --role machine --allow-warning input/typ clean", exitUsage},
 		{"role-and-recursive", "module --role machine --recursive tree", exitUsage},
 		{"diff-without-fix", "module --role machine --diff clean", exitUsage},
+		{"config-allows-an-error", "module --role machine --config allows-error.yaml clean", exitUsage},
 		{"config-missing", "module --role machine --config none.yaml clean", exitUsage},
 
 		{"clean-text", "module --role machine clean", exitClean},
@@ -87,6 +89,7 @@ func TestCommandLines(t *testing.T) {
 		{"unreadable-github", "module --role machine --output github unreadable", exitUnreadable},
 		{"unreadable-junit", "module --role machine --output junit unreadable", exitUnreadable},
 		{"missing-directory", "module --role machine nowhere", exitUnreadable},
+		{"missing-directory-json", "module --role machine --json nowhere", exitUnreadable},
 		{"not-a-directory", "module --role machine clean/main.tf", exitUnreadable},
 
 		{"recursive-text", "module --recursive tree", exitClean},
@@ -95,6 +98,7 @@ func TestCommandLines(t *testing.T) {
 		{"recursive-github", "module --recursive --output github tree", exitClean},
 		{"recursive-junit", "module --recursive --output junit tree", exitClean},
 		{"recursive-with-unreadable", "module --recursive tree/old", exitUnreadable},
+		{"recursive-with-unreadable-json", "module --recursive --json tree/old", exitUnreadable},
 		{"recursive-without-modules", "module --recursive clean/tags", exitUnreadable},
 		{"recursive-other-config", "module --recursive --config other.yaml tree", exitFindings},
 
@@ -201,6 +205,61 @@ func TestFixEditsAndChecksAgain(t *testing.T) {
 	}
 	if !strings.HasPrefix(string(after), "# The module.\nvariable \"bootstrap_data\" {\n  type      = string # opaque\n  sensitive = true\n}\n") {
 		t.Errorf("main.tf is now:\n%s", after)
+	}
+}
+
+func TestFixLeavesWhatIsAllowed(t *testing.T) {
+	const before = "variable \"bootstrap_data\" {\n  type = string\n}\n"
+	config := filepath.Join(t.TempDir(), "lint.yaml")
+	if err := os.WriteFile(config, []byte("allow-warnings:\n  - {id: input/sensitive, reason: it is no secret here}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, allow := range [][]string{{"--allow-warning", "input/sensitive"}, {"--config", config}} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(before), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		run(append([]string{"module", "--role", "machine", "--fix", dir}, allow...), &out, &errs)
+		after, err := os.ReadFile(filepath.Join(dir, "main.tf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(after), before) || !strings.Contains(string(after), `variable "machine_name"`) {
+			t.Errorf("%v: main.tf is now:\n%s\n%s", allow, after, &errs)
+		}
+	}
+}
+
+// However a directory is named, every path of the output leads there from the
+// working directory.
+func TestPathsLeadThereFromTheWorkingDirectory(t *testing.T) {
+	t.Chdir("testdata")
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ dir, from, file string }{
+		{filepath.Join(wd, "findings"), ".", "findings/main.tf"},
+		{".", "findings", "main.tf"},
+		{"../findings", "clean", "../findings/main.tf"},
+		{filepath.Join(wd, "unreadable"), ".", "unreadable/main.tf"},
+		{filepath.Join(wd, "unreadable"), "clean", filepath.ToSlash(wd) + "/unreadable/main.tf"},
+	} {
+		t.Chdir(filepath.Join(wd, tc.from))
+		for _, format := range []string{"text", "github", "junit"} {
+			var out bytes.Buffer
+			run([]string{"module", "--role", "machine", "--output", format, tc.dir}, &out, &out)
+			found := regexp.MustCompile(`[^\s=:<>"\[]*main\.tf`).FindAllString(out.String(), -1)
+			if len(found) == 0 {
+				t.Errorf("%s, %s: no file in\n%s", tc.dir, format, &out)
+			}
+			for _, file := range found {
+				if file != tc.file {
+					t.Errorf("%s, %s: names %s, want %s", tc.dir, format, file, tc.file)
+				}
+			}
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/fix"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
@@ -17,7 +16,7 @@ func (p *plan) fix(stdout, stderr io.Writer, diff bool) error {
 		if err != nil {
 			continue
 		}
-		edits, err := fix.For(tree, lint.Options{Role: t.Role, Contract: p.contract, Rules: p.rules})
+		edits, err := fix.For(tree, p.options(t))
 		if err != nil {
 			return unreadable(err)
 		}

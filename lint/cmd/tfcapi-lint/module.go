@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -111,12 +112,17 @@ type plan struct {
 	format   format.Format
 	allow    []lint.Allowance
 	rules    []lint.Rule
+	// notes are about the command line and do not stop the run.
+	notes []string
 }
 
 func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writer) error {
 	p, err := o.plan(dir, contractGiven)
 	if err != nil {
 		return err
+	}
+	for _, note := range p.notes {
+		fmt.Fprintf(stderr, "tfcapi-lint: %s\n", note)
 	}
 	if o.fix {
 		if err := p.fix(stdout, stderr, o.diff); err != nil {
@@ -128,8 +134,8 @@ func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writ
 	if o.diff {
 		return exit(p.exitCode(result))
 	}
-	if !o.recursive && result.Modules[0].Report == nil && (p.format.Name == "text" || p.format.Name == "json") {
-		return exit(exitUnreadable) // there is no report of a module that was not read
+	if !o.recursive && result.Modules[0].Report == nil && p.format.Name == "text" {
+		return exit(exitUnreadable) // standard error has said all there is
 	}
 	if err := p.format.Write(stdout, result, format.Options{Color: colourful(stdout)}); err != nil {
 		return unreadable(fmt.Errorf("writing the report: %w", err))
@@ -152,8 +158,13 @@ func (o *moduleFlags) plan(dir string, contractGiven bool) (*plan, error) {
 	}
 	for _, id := range o.allow {
 		id = strings.TrimSpace(id)
-		if _, ok := lint.Find(p.rules, id); !ok {
+		switch r, ok := lint.Find(p.rules, id); {
+		case !ok:
 			return nil, usage(unknownID("--allow-warning", id))
+		case r.OnlyErrors():
+			// No error, so that a list of warnings serves linters that differ in severity.
+			p.notes = append(p.notes, fmt.Sprintf("--allow-warning: %s has no effect: the check reports only errors, and errors cannot be allowed", id))
+			continue
 		}
 		p.allow = append(p.allow, lint.Allowance{ID: id, Reason: "by --allow-warning"})
 	}
@@ -209,18 +220,28 @@ func (o *moduleFlags) pickFormat() (format.Format, error) {
 
 // readConfig reads the file given, or, in a recursive run, that of the tree.
 func (o *moduleFlags) readConfig(dir string) (config.Config, error) {
-	known := func(id string) bool { _, ok := lint.Find(rules.All(), id); return ok }
 	if o.config != "" {
-		return config.Load(o.config, known)
+		return config.Load(o.config, allowable)
 	}
 	if !o.recursive {
 		return config.Default(), nil
 	}
-	cfg, err := config.Load(filepath.Join(dir, config.FileName), known)
+	cfg, err := config.Load(filepath.Join(dir, config.FileName), allowable)
 	if errors.Is(err, os.ErrNotExist) {
 		return config.Default(), nil
 	}
 	return cfg, err
+}
+
+// allowable says why the configuration cannot allow the findings of a check.
+func allowable(id string) error {
+	switch r, ok := lint.Find(rules.All(), id); {
+	case !ok:
+		return fmt.Errorf("there is no check %q; `tfcapi-lint --list` lists them", id)
+	case r.OnlyErrors():
+		return fmt.Errorf("the check %s reports only errors, and errors cannot be allowed; remove the entry", id)
+	}
+	return nil
 }
 
 // check makes the checks, several modules at a time, and reports in order.
@@ -243,15 +264,18 @@ func (p *plan) check(recursive bool) format.Result {
 
 func (p *plan) checkOne(t config.Target) format.Module {
 	m := format.Module{Path: displayPath(t.Dir), Name: t.Path, Role: string(t.Role), Strict: t.Strict}
-	allow := p.allow
-	for _, a := range t.Allow {
-		allow = append(allow[:len(allow):len(allow)], lint.Allowance{ID: a.ID, Reason: a.Reason})
-	}
-	m.Report, m.Err = lint.Run(lint.Options{
-		Dir: t.Dir, Role: t.Role, Contract: p.contract, Rules: p.rules, Allow: allow,
-	})
+	m.Report, m.Err = lint.Run(p.options(t))
 	m.Problems = problemsOf(m.Err)
 	return m
+}
+
+// options are those of the check of one module.
+func (p *plan) options(t config.Target) lint.Options {
+	allow := slices.Clone(p.allow)
+	for _, a := range t.Allow {
+		allow = append(allow, lint.Allowance{ID: a.ID, Reason: a.Reason})
+	}
+	return lint.Options{Dir: t.Dir, Role: t.Role, Contract: p.contract, Rules: p.rules, Allow: allow}
 }
 
 // problemsOf returns the parts of a load error that have a place.
@@ -298,9 +322,6 @@ func displayPath(dir string) string {
 	return filepath.ToSlash(dir)
 }
 
-// maxProblems is how many problems of one module are printed.
-const maxProblems = 20
-
 // printProblems says why modules cannot be read, with the source lines.
 func printProblems(w io.Writer, r format.Result) {
 	for _, m := range r.Modules {
@@ -313,7 +334,7 @@ func printProblems(w io.Writer, r format.Result) {
 			continue
 		}
 		for i, p := range m.Problems {
-			if i == maxProblems {
+			if i == format.MaxProblems {
 				fmt.Fprintf(w, "and %d more problems\n", len(m.Problems)-i)
 				break
 			}

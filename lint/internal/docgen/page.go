@@ -113,9 +113,12 @@ func formats(b *bytes.Buffer) {
 	}
 	b.WriteString(`
 A text line is ` + "`SEVERITY ID FILE:LINE MESSAGE`" + `, with ` + "`-:0`" + ` for the module as a whole;
-indented lines below show the source and the fix. A JSON report has ` + "`findings`" + ` (` + "`id`" + `, ` + "`severity`" + `,
+indented lines below show the source and the fix. Paths can be opened from the working directory;
+only in JSON is ` + "`file`" + ` relative to the module. A JSON report has ` + "`findings`" + ` (` + "`id`" + `, ` + "`severity`" + `,
 ` + "`file`" + `, ` + "`line`" + `, ` + "`message`" + `, and where known ` + "`column`" + `, ` + "`end_line`" + `, ` + "`end_column`" + `, ` + "`remedy`" + `, ` + "`allowed`" + `, ` + "`module`" + `) and
-` + "`summary`" + ` (` + "`error`" + `, ` + "`warning`" + `, ` + "`info`" + `).
+` + "`summary`" + ` (` + "`error`" + `, ` + "`warning`" + `, ` + "`info`" + `). A recursive run adds ` + "`modules`" + ` (` + "`module`" + `, ` + "`role`" + `, and ` + "`error`" + ` if it
+cannot be read); so does a run on one module that cannot be read. The exit code is 2 then. Columns count
+characters; those of SARIF and of workflow commands count UTF-16 code units.
 `)
 }
 
