@@ -1,7 +1,9 @@
 package harness_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -45,6 +47,11 @@ func outputs[T contract.Inputs](change func(object string, in T, values map[stri
 			}
 		}
 	}
+}
+
+// addresses changes the addresses of machines: InternalIP, then Hostname.
+func addresses(change func(list []map[string]any)) func(*harnesstest.Set) {
+	return outputs(func(_ string, _ *contract.MachineInputs, v map[string]any) { change(v["addresses"].([]map[string]any)) })
 }
 
 // failing lets runs of one role fail.
@@ -92,6 +99,10 @@ var faults = []fault{
 	{
 		name: "endpoint never set (K16)", scenario: "K1", with: output(contract.RoleCluster, "control_plane_endpoint", nil),
 		failed: []string{"CP-001"}, gate: "kcp/endpoint-valid", output: "cluster.control_plane_endpoint",
+	},
+	{
+		name: "endpoint host with a scheme", scenario: "K1", with: output(contract.RoleCluster, "control_plane_endpoint", map[string]any{"host": "https://a.example.com", "port": 6443}),
+		failed: []string{"CP-001"},
 	},
 	{
 		name: "endpoint half set", scenario: "K1", with: output(contract.RoleCluster, "control_plane_endpoint", map[string]any{"host": "a"}),
@@ -164,6 +175,20 @@ var faults = []fault{
 	{
 		name: "domain twice", scenario: "K1", with: output(contract.RoleCluster, "failure_domains", []map[string]any{{"name": "a"}, {"name": "a"}}),
 		failed: []string{"CP-014"}, gate: "captf/outputs-valid", output: "cluster.failure_domains",
+	},
+	{
+		name: "domains change with initialisation", scenario: "K1", with: outputs(func(_ string, in *contract.ClusterInputs, v map[string]any) {
+			if in.ControlPlaneInitialized {
+				v["failure_domains"] = []map[string]any{{"name": "fd1"}, {"name": "fd4"}}
+			}
+		}), failed: []string{"CP-014"},
+	},
+	{
+		name: "domains change with the version", scenario: "life", with: outputs(func(_ string, in *contract.ClusterInputs, v map[string]any) {
+			if strings.Contains(*cmp.Or(in.KubernetesVersion, new("")), "v1.36") {
+				v["failure_domains"] = []map[string]any{{"name": "new"}}
+			}
+		}), failed: []string{"CP-014"},
 	},
 	{
 		name: "machine refuses a domain", scenario: "K1", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
@@ -246,6 +271,11 @@ var faults = []fault{
 		failed: []string{"CP-040"}, gate: "capi/node-ref", output: "machine.provider_id",
 	},
 	{
+		name: "provider id with a line break", scenario: "K1", with: outputs(func(_ string, _ *contract.MachineInputs, v map[string]any) {
+			v["provider_id"] = "cloud://" + v["provider_id"].(string) + "\n"
+		}), failed: []string{"CP-040"},
+	},
+	{
 		name: "provider id changes by refresh", scenario: "life", with: func(s *harnesstest.Set) {
 			var refreshed atomic.Bool
 			s.Before = func(op harness.Op, object string) {
@@ -270,6 +300,14 @@ var faults = []fault{
 	{
 		name: "address type unknown", scenario: "K1", with: output(contract.RoleMachine, "addresses", []map[string]any{{"type": "IP", "address": "a"}}),
 		failed: []string{"CP-042"}, gate: "captf/outputs-valid", output: "machine.addresses",
+	},
+	{
+		name: "one address for all", scenario: "life", with: addresses(func(list []map[string]any) { list[0]["address"] = "10.0.0.1" }),
+		failed: []string{"CP-042"},
+	},
+	{
+		name: "address is none", scenario: "K1", with: addresses(func(list []map[string]any) { list[0]["address"] = "10.0.0.1/24" }),
+		failed: []string{"CP-042"},
 	},
 	{
 		name: "placed elsewhere", scenario: "K1", with: output(contract.RoleMachine, "failure_domain", "elsewhere"),
@@ -306,7 +344,7 @@ var faults = []fault{
 		}), failed: []string{"CP-050"},
 	},
 	{
-		name: "one hostname for all", scenario: "life", with: output(contract.RoleMachine, "addresses", []map[string]any{{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": "node"}}),
+		name: "one hostname for all", scenario: "life", with: addresses(func(list []map[string]any) { list[1]["address"] = "node" }),
 		failed: []string{"CP-051"},
 	},
 	{
@@ -397,6 +435,60 @@ var faults = []fault{
 	},
 	{
 		name: "replicas constant", scenario: "life", with: output(contract.RoleMachinePool, "replicas", 3), failed: []string{"CP-063"},
+	},
+	{
+		name: "size ignored by everything", scenario: "life", with: func(s *harnesstest.Set) {
+			s.Outputs = func(_ string, in contract.Inputs, v map[string]any) {
+				if p, ok := in.(*contract.PoolInputs); ok {
+					ids := []string{}
+					for n := range 3 {
+						ids = append(ids, fmt.Sprintf("noop:///default/%s/%03d", p.Object.Name, n))
+					}
+					v["provider_id_list"], v["replicas"], v["instances"] = ids, 3, []any{}
+				}
+			}
+		}, failed: []string{"CP-063"},
+	},
+	{
+		name: "size reaches outputs only", scenario: "life", with: changing(func(op harness.Op, object string, _ *contract.PoolInputs, c []harness.Change) []harness.Change {
+			if op == harness.OpApply && len(c) > 0 && c[0].Action == harness.ActionUpdate {
+				return nil
+			}
+			return c
+		}), failed: []string{"CP-063"},
+	},
+	{
+		name: "pools share members", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
+			ids := []string{}
+			for n := range in.Replicas {
+				ids = append(ids, fmt.Sprintf("noop:///default/%s/%03d", in.Cluster.Name, n))
+			}
+			v["provider_id_list"], v["instances"] = ids, []any{}
+		}), failed: []string{"CP-063"},
+	},
+	{
+		name: "instances are others than the list", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
+			list := v["instances"].([]map[string]any)
+			for n := range list {
+				list[n]["provider_id"] = fmt.Sprint(n)
+			}
+		}), failed: []string{"CP-063"},
+	},
+	{
+		name: "member not in the cloud's form", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
+			ids := []string{}
+			for n := range in.Replicas {
+				ids = append(ids, fmt.Sprintf("aws://%s-%03d", in.Object.Name, n))
+			}
+			v["provider_id_list"], v["instances"] = ids, []any{}
+		}), failed: []string{"CP-063"},
+	},
+	{
+		name: "instance without an address", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
+			for _, i := range v["instances"].([]map[string]any) {
+				i["addresses"] = []map[string]any{{"type": "InternalIP", "address": "none"}}
+			}
+		}), failed: []string{"contract/instances"},
 	},
 	{
 		name: "pool waits for Nodes", scenario: "life", with: output(contract.RoleMachinePool, "health", health("pending")),

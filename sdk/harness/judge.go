@@ -92,6 +92,9 @@ func (p *play) observeCluster(i *Infra, op Op, in *contract.ClusterInputs, run *
 		p.rec.pass("CP-001", role, fmt.Sprintf("control_plane_endpoint is %s after the %s", endpointText(out.ControlPlaneEndpoint), op))
 	}
 	p.rec.pass("CP-004", role)
+	if in.ControlPlaneEndpoint == nil && out.ControlPlaneEndpoint.Valid() {
+		p.rec.add(judgeHost(out.ControlPlaneEndpoint))
+	}
 	if op != OpApply {
 		return
 	}
@@ -124,6 +127,7 @@ func (p *play) judgeStable(i *Infra) {
 	}
 	p.rec.add(judgeEndpoint(p.first.ControlPlaneEndpoint, out.ControlPlaneEndpoint, "the re-apply at initialisation"))
 	p.rec.add(judgeExports(p.first.Exports, out.Exports, "the re-apply at initialisation"))
+	p.rec.add(judgeDomainNames(p.first.FailureDomains, out.FailureDomains, "the re-apply at initialisation"))
 }
 
 func judgeEndpoint(before, after *contract.Endpoint, by string) finding {
@@ -218,6 +222,7 @@ func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *
 	if other := p.sameProviderID(i); other != "" {
 		p.rec.fail("CP-040", role, fmt.Sprintf("%s and %s have the same provider_id %q", i.Ref(), other, out.ProviderID))
 	}
+	p.judgeSharedAddress(i)
 	if op != OpApply {
 		return
 	}
@@ -235,11 +240,8 @@ func judgeMachine(in *contract.MachineInputs, out *contract.MachineOutputs) []fi
 	role := contract.RoleMachine
 	var fs []finding
 	if out.ProviderID != "" {
-		reason := ""
-		if s := schemeOf(out.ProviderID); s != nil && !s.form.MatchString(out.ProviderID) {
-			reason = fmt.Sprintf("provider_id %q is not in the form of its cloud, %s", out.ProviderID, s.example)
-		}
-		fs = append(fs, judge(reason == "", "CP-040", role, reason, out.ProviderID))
+		why := badProviderID(out.ProviderID)
+		fs = append(fs, judge(why == "", "CP-040", role, "provider_id "+why, out.ProviderID))
 		if out.Health.State != contract.HealthPending {
 			fs = append(fs, finding{id: "CP-054", role: role, status: StatusPassed, evidence: []string{"health is " + string(out.Health.State) + " without a Node"}})
 		}
@@ -250,6 +252,8 @@ func judgeMachine(in *contract.MachineInputs, out *contract.MachineOutputs) []fi
 		case len(out.Addresses) == 0:
 			fs = append(fs, finding{id: "CP-042", role: role, status: StatusFailed, reason: "addresses is an empty list"})
 		default:
+			why := badAddress(out.Addresses)
+			fs = append(fs, judge(why == "", "CP-042", role, "addresses: "+why))
 			fs = append(fs, judge(internal, "CP-042", role, "addresses hold no InternalIP (a SHOULD)", fmt.Sprintf("%d addresses", len(out.Addresses))))
 		}
 	}
@@ -326,7 +330,7 @@ func (p *play) observePool(i *Infra, op Op, run *Run) {
 	}
 	if !p.probingPool && p.cfg.Scenario.Probes && op == OpApply && p.w.Pool != nil {
 		p.probingPool = true
-		p.probePool(p.w.Pool)
+		p.probePool(p.w.Pool, i.Pool.ProviderIDList)
 	}
 }
 
@@ -344,6 +348,7 @@ func judgePool(out *contract.PoolOutputs, run *Run) []finding {
 	if len(raw) != len(out.ProviderIDList) {
 		fs = append(fs, finding{id: "CP-063", role: role, status: StatusFailed, reason: "provider_id_list holds an id twice"})
 	}
+	fs = append(fs, judgeMembers(out, run)...)
 	if int64(len(out.ProviderIDList)) == *out.Replicas {
 		fs = append(fs, finding{id: "CP-063", role: role, status: StatusPassed, evidence: []string{fmt.Sprintf("%d entries, %d replicas", len(raw), *out.Replicas)}})
 	}

@@ -117,6 +117,7 @@ func (d *drill) compare(before *contract.ClusterOutputs, run *Run, what string) 
 	endpoint, exports := judgeEndpoint(before.ControlPlaneEndpoint, after.ControlPlaneEndpoint, what), judgeExports(before.Exports, after.Exports, what)
 	d.add(endpoint)
 	d.add(exports)
+	d.add(judgeDomainNames(before.FailureDomains, after.FailureDomains, what))
 	d.moved = d.moved || endpoint.status == StatusFailed || exports.status == StatusFailed
 }
 

@@ -173,6 +173,9 @@ func (d *drill) machinePair(in contract.MachineInputs) {
 	b, _ := d.p.cfg.Definition.DecodeMachine(second.Values, &two)
 	d.add(judge(a.ProviderID == "" || a.ProviderID != b.ProviderID, "CP-040", d.role,
 		fmt.Sprintf("two machines have the same provider_id %q", a.ProviderID), "two machines have different provider ids"))
+	if shared := sharedAddress(a.Addresses, b.Addresses); shared != "" {
+		d.add(finding{id: "CP-042", role: d.role, status: StatusFailed, reason: fmt.Sprintf("two machines have the same InternalIP %q", shared)})
+	}
 	d.hostnames(first, second, a, b)
 	d.refreshed(&one, a)
 	run := d.plan(&two)

@@ -7,17 +7,18 @@ import (
 )
 
 // probePool drills the machinepool module: empty, eleven members, new
-// bootstrap data and a new version (CP-061 to CP-064, harness.md H14).
-func (p *play) probePool(pool *Pool) {
+// bootstrap data and a new version (CP-061 to CP-064, harness.md H14). members
+// are those of the story's pool, which no other pool may list.
+func (p *play) probePool(pool *Pool, members []string) {
 	base := *p.poolInputs(pool)
 	base.Object.Name, base.MachinePoolName = p.probeName("pool"), p.probeName("pool")
 	rotated := p.cp.Payload(p.w, nil, p.rng.Uint64())
 	p.probe("pools of 0 and 11, new bootstrap data, a new version, destroy", contract.RoleMachinePool, func(d *drill) {
-		d.poolSizes(base, rotated)
+		d.poolSizes(base, rotated, members)
 	})
 }
 
-func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap) {
+func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap, others []string) {
 	object := in.Object.Name
 	var members []string
 	for _, size := range []int64{0, 11} {
@@ -44,6 +45,12 @@ func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap) {
 			d.add(finding{id: "CP-063", role: d.role, status: StatusFailed, reason: fmt.Sprintf("a pool of %d reports %d replicas", size, *out.Replicas)})
 		case int64(len(out.ProviderIDList)) != size:
 			d.add(finding{id: "CP-063", role: d.role, status: StatusFailed, reason: fmt.Sprintf("a pool of %d lists %d members", size, len(out.ProviderIDList))})
+		}
+		if shared := sharedMember(out.ProviderIDList, others); shared != "" {
+			d.add(finding{id: "CP-063", role: d.role, status: StatusFailed, reason: fmt.Sprintf("two pools list the same member %q", shared)})
+		}
+		if size > 0 && len(run.Changes) == 0 {
+			d.add(finding{id: "CP-063", role: d.role, status: StatusFailed, reason: fmt.Sprintf("asking for %d members instead of 0 changes no resource: the group keeps its size whatever the outputs say", size)})
 		}
 		members = out.ProviderIDList
 	}

@@ -224,7 +224,7 @@ func (s *Set) outputs(name string, in contract.Inputs) map[string]json.RawMessag
 		clusterOutputs(in, values)
 	case *contract.MachineInputs:
 		values["provider_id"] = fmt.Sprintf("noop:///%s/%s", common.Object.Namespace, in.MachineName)
-		values["addresses"] = []map[string]any{{"type": "InternalIP", "address": "198.18.0.1"}, {"type": "Hostname", "address": in.MachineName}}
+		values["addresses"] = []map[string]any{{"type": "InternalIP", "address": address(in.MachineName)}, {"type": "Hostname", "address": in.MachineName}}
 		values["failure_domain"] = in.FailureDomain
 		values["interruptible"] = false
 	case *contract.PoolInputs:
@@ -251,6 +251,12 @@ func (s *Set) outputs(name string, in contract.Inputs) map[string]json.RawMessag
 		}
 	}
 	return out
+}
+
+// address is an address that no other machine has.
+func address(machine string) string {
+	sum := sha256.Sum256([]byte(machine))
+	return fmt.Sprintf("10.%d.%d.%d", sum[0], sum[1], sum[2])
 }
 
 func clusterOutputs(in *contract.ClusterInputs, values map[string]any) {

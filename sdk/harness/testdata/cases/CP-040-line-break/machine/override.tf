@@ -1,0 +1,3 @@
+output "provider_id" {
+  value = "noop:///${terraform_data.instance.input.object.namespace}/${terraform_data.instance.input.machine_name}\n"
+}

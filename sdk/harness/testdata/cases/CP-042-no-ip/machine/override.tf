@@ -1,0 +1,3 @@
+output "addresses" {
+  value = [{ type = "InternalIP", address = "${local.address}/15" }]
+}
