@@ -28,7 +28,7 @@ func (p *play) probeCluster(first contract.ClusterInputs) {
 // endpoint and exports (CP-003, CP-008, CP-009, CP-011, CP-024, CP-025).
 func (d *drill) clusterChanges(in contract.ClusterInputs, neverWell bool) {
 	object := in.Object.Name
-	d.clusterNulls(in)
+	d.clusterUnusual(in)
 	run := d.run(OpApply, object, new(in))
 	if !d.must(run, idApply, "the first apply of a second cluster") {
 		return
@@ -81,15 +81,14 @@ func (d *drill) judgeAlive(out *contract.ClusterOutputs) {
 	d.add(judge(alive, "CP-024", d.role, fmt.Sprintf("health is %s without any backend", out.Health.State), fmt.Sprintf("health is %s without any backend", out.Health.State)))
 }
 
-// clusterNulls plans with the inputs that a Cluster without a topology, or
-// without network settings, leaves null (contract.md 9.1).
-func (d *drill) clusterNulls(in contract.ClusterInputs) {
-	object := d.p.probeName("nulls")
-	version, network := in, in
-	version.KubernetesVersion = nil
-	network.ClusterNetwork = nil
-	d.must(d.run(OpPlan, object, &version), idContract+"kubernetes_version", "the plan with kubernetes_version null")
-	d.must(d.run(OpPlan, object, &network), idContract+"cluster_network", "the plan with cluster_network null")
+// clusterUnusual plans with names that the story does not have, and with the
+// inputs that a Cluster without a topology, or without network settings, leaves
+// null (contract.md 9.1).
+func (d *drill) clusterUnusual(in contract.ClusterInputs) {
+	planUnusual(d, d.p.probeName("unusual"), in, append(unusualNames[contract.ClusterInputs](idContract+"captf_object"),
+		unusual[contract.ClusterInputs]{idContract + "kubernetes_version", "kubernetes_version null", func(in *contract.ClusterInputs) { in.KubernetesVersion = nil }},
+		unusual[contract.ClusterInputs]{idContract + "cluster_network", "cluster_network null", func(in *contract.ClusterInputs) { in.ClusterNetwork = nil }},
+	))
 }
 
 // planEmpty judges that a plan with unchanged inputs is empty (CP-008). A plan

@@ -66,6 +66,10 @@ func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap
 		}
 		d.ok(run, v.id, "the plan with "+v.what)
 	}
+	planUnusual(d, object, in, unusualNames[contract.MachineInputs]("CP-053"))
+	odd := in
+	odd.Bootstrap = gzipped(in.Bootstrap)
+	d.packed(d.run(OpPlan, object, &odd))
 }
 
 // blameBase finds out why a machine like those of the story cannot be planned:
@@ -102,9 +106,6 @@ func (d *drill) machineVariations(in contract.MachineInputs, domains []string) [
 	}
 	version := strings.SplitN(d.p.cp.Version, "+", 2)[0] + "+rke2r1"
 	add("CP-050", "kubernetes_version "+version, func(c *contract.MachineInputs) { c.KubernetesVersion = &version })
-	add("CP-053", fmt.Sprintf("names of %d characters", longName), func(c *contract.MachineInputs) {
-		c.Object.Name, c.MachineName = stretch(c.Object.Name), stretch(c.MachineName)
-	})
 	add(idContract+"kubernetes_version", "kubernetes_version null", func(c *contract.MachineInputs) { c.KubernetesVersion = nil })
 	add("CP-046", "failure_domain null", func(c *contract.MachineInputs) { c.FailureDomain = nil })
 	for _, domain := range domains {
@@ -127,7 +128,8 @@ func stretch(name string) string {
 	return name + strings.Repeat("x", longName-len(name))
 }
 
-// payloads judges that the payload reaches the plan in each format (CP-047).
+// payloads judges that the payload reaches the plan in each format, and in
+// which form (CP-047).
 func (d *drill) payloads(object string, in contract.MachineInputs, other contract.Bootstrap, base *Run) {
 	for _, format := range d.formats() {
 		run := base
@@ -147,9 +149,12 @@ func (d *drill) payloads(object string, in contract.MachineInputs, other contrac
 		if !d.must(second, "CP-047", "the plan with another "+format+" payload") {
 			return
 		}
-		d.add(judge(!bytes.Equal(run.Planned, second.Planned), "CP-047", d.role,
-			"two different "+format+" payloads give the same plan: the payload reaches no resource",
-			"the "+format+" payload reaches the plan"))
+		if bytes.Equal(run.Planned, second.Planned) {
+			d.add(finding{id: "CP-047", role: d.role, status: StatusFailed,
+				reason: "two different " + format + " payloads give the same plan: the payload reaches no resource"})
+			continue
+		}
+		d.add(judgePassage(run.Planned, one.Bootstrap))
 	}
 }
 

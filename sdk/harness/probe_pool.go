@@ -16,6 +16,20 @@ func (p *play) probePool(pool *Pool, members []string) {
 	p.probe("pools of 0 and 11, new bootstrap data, a new version, destroy", contract.RoleMachinePool, func(d *drill) {
 		d.poolSizes(base, rotated, members)
 	})
+	p.probe("a pool with other names, without a version, with a packed payload", contract.RoleMachinePool, func(d *drill) {
+		d.poolUnusual(base)
+	})
+}
+
+// poolUnusual plans a pool with inputs that the story does not have.
+func (d *drill) poolUnusual(in contract.PoolInputs) {
+	object := d.p.probeName("pool-plan")
+	planUnusual(d, object, in, append(unusualNames[contract.PoolInputs](idContract+"captf_object"),
+		unusual[contract.PoolInputs]{idContract + "kubernetes_version", "kubernetes_version null", func(in *contract.PoolInputs) { in.KubernetesVersion = nil }},
+		unusual[contract.PoolInputs]{idContract + "node_labels", "node_labels {}", func(in *contract.PoolInputs) { in.NodeLabels = map[string]string{} }},
+	))
+	in.Bootstrap = gzipped(in.Bootstrap)
+	d.packed(d.run(OpPlan, object, &in))
 }
 
 func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap, others []string) {

@@ -9,6 +9,7 @@ package harnesstest
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,8 @@ type Set struct {
 	Fail func(op harness.Op, object string, in contract.Inputs) string
 	// Changes may replace the planned changes of a run; nil keeps them.
 	Changes func(op harness.Op, object string, in contract.Inputs, changes []harness.Change) []harness.Change
+	// Planned may replace the planned content of a run; nil keeps it.
+	Planned func(in contract.Inputs, content json.RawMessage) json.RawMessage
 	// Undeclared are outputs, as role.output, that the module does not declare.
 	Undeclared map[string]bool
 	// Infos may change what is known of a module without running it.
@@ -98,7 +101,10 @@ func (s *Set) Plan(ctx context.Context, name string, in contract.Inputs) (*harne
 func (s *Set) PlanValues(ctx context.Context, name string, in contract.Inputs) (*harness.Run, error) {
 	run, err := s.run(ctx, harness.OpPlan, name, in)
 	if run != nil && !run.Failed {
-		run.Planned = json.RawMessage(`"` + record(in) + `"`)
+		run.Planned = planned(in)
+		if s.Planned != nil {
+			run.Planned = s.Planned(in, run.Planned)
+		}
 	}
 	return run, err
 }
@@ -196,6 +202,20 @@ func changesOf(resources []harness.Resource, action harness.Action) []harness.Ch
 		out = append(out, harness.Change{Address: r.Address, Type: r.Type, Action: action})
 	}
 	return out
+}
+
+// planned is the content that a plan shows: a record of the inputs, and the
+// bootstrap payload as it is handed to the instance.
+func planned(in contract.Inputs) json.RawMessage {
+	values := map[string]string{"record": record(in)}
+	if m, ok := in.(*contract.MachineInputs); ok {
+		values["user_data"] = base64.StdEncoding.EncodeToString(m.Bootstrap.Data)
+	}
+	raw, err := json.Marshal(map[string]any{mainResource[in.Role()]: map[string]any{"values": values}})
+	if err != nil {
+		panic(err) // plain data
+	}
+	return raw
 }
 
 // record is a digest of everything that the inputs say.

@@ -1,0 +1,3 @@
+resource "terraform_data" "image" {
+  input = "image-${split("+", var.kubernetes_version)[0]}"
+}
