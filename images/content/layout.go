@@ -1,0 +1,324 @@
+package content
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// The files of a layout.
+const (
+	layoutFile  = "oci-layout"
+	indexFile   = "index.json"
+	layoutText  = `{"imageLayoutVersion":"1.0.0"}`
+	maxDocument = 4 << 20
+)
+
+func blobFile(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
+
+// WriteLayout writes the set into an OCI layout directory under a reference
+// name, which may be empty. A directory that does not exist appears when it is
+// complete; an OCI layout that exists is added to, and the name moved; any other
+// directory that is not empty is refused.
+func (s *Set) WriteLayout(ctx context.Context, dir, refName string) error {
+	fail := func(err error) error { return fmt.Errorf("writing OCI layout %s: %w", dir, err) }
+	if err := checkRefName(refName); err != nil {
+		return fail(err)
+	}
+	state, err := layoutState(dir)
+	if err != nil {
+		return fail(err)
+	}
+	if state != layoutAbsent {
+		if err := s.addTo(ctx, dir, refName); err != nil {
+			return fail(err)
+		}
+		return nil
+	}
+	dir = filepath.Clean(dir)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fail(err)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-")
+	if err != nil {
+		return fail(err)
+	}
+	err = s.addTo(ctx, temp, refName)
+	if err == nil {
+		err = os.Chmod(temp, 0o755)
+	}
+	if err == nil {
+		err = os.Rename(temp, dir)
+	}
+	if err != nil {
+		return fail(errors.Join(err, os.RemoveAll(temp)))
+	}
+	return nil
+}
+
+// CheckLayout says whether WriteLayout would refuse the directory, before work
+// is done for it.
+func CheckLayout(dir string) error {
+	if _, err := layoutState(dir); err != nil {
+		return fmt.Errorf("writing OCI layout %s: %w", dir, err)
+	}
+	return nil
+}
+
+func checkRefName(name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("the reference name %q has characters that are not allowed", name)
+	}
+	return nil
+}
+
+type state int
+
+const (
+	layoutAbsent state = iota
+	layoutEmpty
+	layoutThere
+)
+
+// layoutState tells what a directory is, or why it cannot be written to.
+func layoutState(dir string) (state, error) {
+	list, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return layoutAbsent, nil
+	case err != nil:
+		return 0, err
+	case len(list) == 0:
+		return layoutEmpty, nil
+	}
+	raw, err := readSmall(filepath.Join(dir, layoutFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, errors.New("the directory exists, is not empty and is no OCI layout: name another one, or remove it")
+	}
+	if err != nil {
+		return 0, err
+	}
+	var l ocispec.ImageLayout
+	if err := json.Unmarshal(raw, &l); err != nil || !strings.HasPrefix(l.Version, "1.") {
+		return 0, fmt.Errorf("the file %s is not of an OCI layout of version 1", layoutFile)
+	}
+	return layoutThere, nil
+}
+
+func readSmall(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
+	if err == nil && len(raw) > maxDocument {
+		err = fmt.Errorf("%s is larger than %d bytes", file, maxDocument)
+	}
+	return raw, err
+}
+
+// addTo writes blobs first, then documents, and last the index that names them.
+func (s *Set) addTo(ctx context.Context, dir, refName string) error {
+	for _, b := range s.Blobs {
+		if err := putBlob(ctx, dir, b); err != nil {
+			return err
+		}
+	}
+	for _, d := range slices.Concat(s.Documents, s.Attached) {
+		if err := putFile(dir, blobFile(d.Descriptor.Digest), d.Raw); err != nil {
+			return err
+		}
+	}
+	index, err := readIndex(dir)
+	if err != nil {
+		return err
+	}
+	raw, err := s.list(index, refName)
+	if err != nil {
+		return err
+	}
+	if err := putFile(dir, layoutFile, []byte(layoutText)); err != nil {
+		return err
+	}
+	return putFile(dir, indexFile, raw)
+}
+
+func readIndex(dir string) (*v1.IndexManifest, error) {
+	raw, err := readSmall(filepath.Join(dir, indexFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &v1.IndexManifest{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	index, err := v1.ParseIndexManifest(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", indexFile, err)
+	}
+	return index, nil
+}
+
+// list adds the set to the index of a layout and takes the name from others.
+func (s *Set) list(index *v1.IndexManifest, refName string) ([]byte, error) {
+	index.SchemaVersion, index.MediaType = 2, types.OCIImageIndex
+	listed := map[v1.Hash]bool{}
+	index.Manifests = slices.DeleteFunc(index.Manifests, func(d v1.Descriptor) bool {
+		name := d.Annotations[ocispec.AnnotationRefName]
+		if refName != "" && name == refName || d.Digest == s.Root.Descriptor.Digest && name == "" {
+			return true
+		}
+		listed[d.Digest] = true
+		return false
+	})
+	root := s.Root.Descriptor
+	if refName != "" {
+		root.Annotations = map[string]string{ocispec.AnnotationRefName: refName}
+	}
+	index.Manifests = append(index.Manifests, root)
+	for _, d := range s.Attached {
+		if !listed[d.Descriptor.Digest] {
+			index.Manifests = append(index.Manifests, d.Descriptor)
+		}
+	}
+	raw, err := json.Marshal(index)
+	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", indexFile, err)
+	}
+	return raw, nil
+}
+
+// putBlob copies a blob, unless it is there, and checks its digest.
+func putBlob(ctx context.Context, dir string, b Blob) (err error) {
+	to := filepath.Join(dir, filepath.FromSlash(blobFile(b.Descriptor.Digest)))
+	if info, err := os.Stat(to); err == nil && info.Mode().IsRegular() && info.Size() == b.Descriptor.Size {
+		return nil
+	}
+	return putNew(to, func(w io.Writer) error { return b.copyTo(ctx, w) })
+}
+
+// copyTo copies a blob and checks its size and digest.
+func (b Blob) copyTo(ctx context.Context, to io.Writer) error {
+	op := "reading blob " + b.Descriptor.Digest.String()
+	r, err := b.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	defer r.Close()
+	sum, err := v1.Hasher(b.Descriptor.Digest.Algorithm)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	n, err := io.Copy(io.MultiWriter(to, sum), contextReader{ctx, io.LimitReader(r, b.Descriptor.Size+1)})
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	if got := fmt.Sprintf("%x", sum.Sum(nil)); n != b.Descriptor.Size || got != b.Descriptor.Digest.Hex {
+		return fmt.Errorf("%s: the content is damaged: it has %d bytes and the digest %s", op, n, got)
+	}
+	return nil
+}
+
+type contextReader struct {
+	ctx context.Context //nolint:containedctx // a reader has no other way to get it
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	return c.r.Read(p)
+}
+
+// putFile writes a small file.
+func putFile(dir, name string, raw []byte) error {
+	return putNew(filepath.Join(dir, filepath.FromSlash(name)), func(w io.Writer) error {
+		_, err := w.Write(raw)
+		return err
+	})
+}
+
+// putNew writes a file beside its place and moves it there when it is complete.
+func putNew(to string, write func(io.Writer) error) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(to), ".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), to)
+}
+
+// WriteTarball writes the set as an OCI layout in a tar archive, the same for the
+// same set. The file appears when it is complete, and replaces an older one.
+func (s *Set) WriteTarball(ctx context.Context, file, refName string, modified time.Time) error {
+	fail := func(err error) error { return fmt.Errorf("writing archive %s: %w", file, err) }
+	if err := checkRefName(refName); err != nil {
+		return fail(err)
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fail(errors.New("it exists and is not a regular file"))
+	}
+	index, err := s.list(&v1.IndexManifest{}, refName)
+	if err != nil {
+		return fail(err)
+	}
+	type member struct {
+		name  string
+		size  int64
+		write func(io.Writer) error
+	}
+	raw := func(name string, b []byte) member {
+		return member{name, int64(len(b)), func(w io.Writer) error { _, err := w.Write(b); return err }}
+	}
+	var blobs []member
+	for _, d := range slices.Concat(s.Documents, s.Attached) {
+		blobs = append(blobs, raw(blobFile(d.Descriptor.Digest), d.Raw))
+	}
+	for _, b := range s.Blobs {
+		blobs = append(blobs, member{blobFile(b.Descriptor.Digest), b.Descriptor.Size, func(w io.Writer) error { return b.copyTo(ctx, w) }})
+	}
+	slices.SortFunc(blobs, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	members := append([]member{raw(layoutFile, []byte(layoutText)), raw(indexFile, index)}, blobs...)
+	err = putNew(file, func(w io.Writer) error {
+		t := tar.NewWriter(w)
+		for _, m := range members {
+			if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: m.name, Mode: 0o644, Size: m.size, ModTime: modified}); err != nil {
+				return err
+			}
+			if err := m.write(t); err != nil {
+				return err
+			}
+		}
+		return t.Close()
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
