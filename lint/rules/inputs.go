@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -281,7 +282,7 @@ var inputUnused = lint.Rule{
 	ID:         "input/unused",
 	Severities: isInfo,
 	Roles:      nodes,
-	Summary:    "`bootstrap_format`, `failure_domain`, `failure_domains`, `kubernetes_version` or `node_labels` is declared, but nothing uses it.",
+	Summary:    "`bootstrap_format`, `failure_domain`, `failure_domains`, `kubernetes_version` or `node_labels` is declared, but nothing uses it, here or in a local module that it is handed to.",
 	Why:        "A module may ignore an input, but what the user asked for is then dropped without a word.",
 	Fix:        "Use the input, or fail in a validation or precondition when it asks for what the module cannot do.",
 	Bad: `variable "node_labels" {
@@ -299,22 +300,52 @@ resource "terraform_data" "group" {
 }`,
 	Rules: []string{"lint.md 8 G17"},
 	Check: func(c *lint.Context) {
-		used := map[string]bool{}
-		for _, ref := range c.References(c.Root) {
-			if ref.Traversal.RootName() != "var" {
+		for in, v := range declaredInputs(c) {
+			note, ok := inputsWorthUsing[in.Name]
+			if !ok {
 				continue
 			}
-			if own := ref.Owner.Variable; own == nil || inputsWorthUsing[ref.Name()].validationIsEnough {
-				used[ref.Name()] = true
-			}
-		}
-		for in, v := range declaredInputs(c) {
-			if note, ok := inputsWorthUsing[in.Name]; ok && !used[in.Name] {
+			s := useSearch{c: c, validationIsEnough: note.validationIsEnough, seen: map[usageKey]bool{}}
+			if !s.used(c.Root, "var", in.Name) {
 				c.Infof(v.DefRange, "use it, or fail when it asks for what the module cannot do",
 					"nothing uses the contract input %q: %s", in.Name, note.consequence)
 			}
 		}
 	},
+}
+
+// useSearch decides whether anything makes something of an input. A local and an
+// argument of a local module hand it on; a validation of the variable itself is
+// a use only where that is enough.
+type useSearch struct {
+	c                  *lint.Context
+	validationIsEnough bool
+	seen               map[usageKey]bool
+}
+
+func (s useSearch) used(m *module.Module, root, name string) bool {
+	key := usageKey{m, root, name}
+	if s.seen[key] {
+		return false
+	}
+	s.seen[key] = true
+	return slices.ContainsFunc(s.c.References(m), func(ref module.Reference) bool {
+		return ref.Is(root, name) && s.counts(m, ref.Owner)
+	})
+}
+
+func (s useSearch) counts(m *module.Module, owner module.Owner) bool {
+	switch owner.Kind {
+	case module.OwnerVariable:
+		return s.validationIsEnough
+	case module.OwnerLocal:
+		return s.used(m, "local", owner.Local.Name)
+	case module.OwnerCall:
+		if _, isArg := owner.Call.Args[owner.Argument()]; isArg && owner.Call.Module != nil {
+			return s.used(owner.Call.Module, "var", owner.Argument())
+		}
+	}
+	return true
 }
 
 // declaredInputs ranges over the contract inputs that the root module declares.

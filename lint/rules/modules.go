@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,10 +58,32 @@ var moduleCloud = lint.Rule{
 	},
 }
 
+var moduleImport = lint.Rule{
+	ID:         "module/import",
+	Severities: isError,
+	Summary:    "The module has an `import` block.",
+	Why:        "Both runtimes take import blocks in a root module only, and refuse to initialize a root that calls a module with one. The root is generated here.",
+	Fix:        "Remove the block, and have what exists already passed in by its identifier.",
+	Bad: `import {
+  to = terraform_data.instance
+  id = "i-0123"
+}`,
+	Good: `variable "network_id" {
+  type    = string
+  default = null
+}`,
+	Rules: []string{"contract.md 3 R1"},
+	Check: func(c *lint.Context) {
+		for _, b := range c.Root.Imports {
+			c.Errorf(b.DefRange, "remove the block", "only a root module can import, and the root is generated: no run could initialize this module")
+		}
+	},
+}
+
 var moduleSourceEscape = lint.Rule{
 	ID:         "module/source-escape",
 	Severities: isError,
-	Summary:    "A local module call or a module file leads out of the module directory, leads nowhere, leads back to itself, or has a form that the runtimes refuse.",
+	Summary:    "A local module call or a module file leads out of the module directory, is an absolute path, leads nowhere, leads back to itself, or has a form that the runtimes refuse.",
 	Why:        "Only the module directory is shipped in the image; what lies outside is missing there.",
 	Fix:        "Keep local modules inside the module directory, and write their source with a leading `./` or `../`.",
 	Bad: `module "network" {
@@ -88,6 +111,9 @@ func describeEscape(e module.Escape) (message, fix string) {
 		return fmt.Sprintf("module %q leads back to itself: %s", e.Call, orSource(e)), "break the cycle"
 	case module.EscapeBarePath:
 		return fmt.Sprintf("module %q: the runtimes do not take the source %q as a local path", e.Call, e.Source), "start the path with ./ or ../"
+	case module.EscapeAbsolute:
+		return fmt.Sprintf("module %q: the source %q is an absolute path, which leads nowhere in an image", e.Call, e.Source),
+			"move the called module inside the module directory, and start the path with ./ or ../"
 	default:
 		return fmt.Sprintf("module %q: the source %q leads out of the module directory", e.Call, e.Source), "move the called module inside the module directory"
 	}
@@ -202,8 +228,8 @@ type providerUse struct {
 	at   hcl.Range
 }
 
-// providersUsed returns the providers that the module's resources and provider
-// blocks imply, each with its first use.
+// providersUsed returns the providers that the module's resources, provider
+// blocks and, in native syntax, function calls imply, each with its first use.
 func providersUsed(m *module.Module) []providerUse {
 	var uses []providerUse
 	add := func(name string, at hcl.Range) {
@@ -222,6 +248,17 @@ func providersUsed(m *module.Module) []providerUse {
 		}
 		name, _, _ := strings.Cut(r.Type, "_")
 		add(name, r.DefRange)
+	}
+	var files []*module.File
+	for _, f := range m.Files {
+		if bytes.Contains(f.Bytes, []byte("provider::")) {
+			files = append(files, f)
+		}
+	}
+	for _, call := range functionCalls(files) {
+		if parts := strings.Split(call.Name, "::"); len(parts) == 3 && parts[0] == "provider" {
+			add(parts[1], call.Range())
+		}
 	}
 	return uses
 }

@@ -17,7 +17,7 @@ var all = []lint.Rule{
 	outputShape, outputLimits, outputExportsNumber, outputExportsSecret, outputSensitive,
 	poolAutoscalingIgnoreChanges, poolBootstrapReplace,
 	clusterEndpointProtect,
-	moduleBackend, moduleCloud, moduleProviderConfig, moduleSourceEscape, moduleRemoteSource,
+	moduleBackend, moduleCloud, moduleImport, moduleProviderConfig, moduleSourceEscape, moduleRemoteSource,
 	moduleTofuShadow, moduleVersion, moduleProviderPin, moduleSyntaxFloor,
 	moduleNondeterministic, moduleEphemeral,
 	lintSuppression,

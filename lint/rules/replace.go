@@ -34,7 +34,7 @@ var poolBootstrapReplace = lint.Rule{
 	ID:         "pool/bootstrap-replace",
 	Severities: isInfo,
 	Roles:      onlyPool,
-	Summary:    "`bootstrap_data` reaches an argument whose change replaces a resource, or a resource named in `replace_triggered_by`.",
+	Summary:    "`bootstrap_data` reaches an argument whose change replaces a resource, or a resource named in `replace_triggered_by`, directly or through locals, local modules, data sources and other resources.",
 	Why:        "The payload is rewritten every few minutes while a pool waits for Nodes and later on; each time the members would be replaced.",
 	Fix:        "Put the payload where a change is made in place, such as a launch template, and let `kubernetes_version` alone replace members.",
 	Bad: `resource "terraform_data" "member" {
@@ -82,22 +82,18 @@ func (r replaceSearch) scope(s *flow.Scope, depth int) {
 
 func (r replaceSearch) resource(s *flow.Scope, res *module.Resource) {
 	const fix = "put the payload where a change is made in place; only kubernetes_version replaces members"
-	arguments := replacing[res.Type]
-	if res.Type == "aws_instance" && isTrue(res.Body.Attributes()["user_data_replace_on_change"]) {
-		arguments = []string{"user_data", "user_data_base64"}
-	}
-	for _, name := range arguments {
+	for _, name := range replacedBy(res) {
 		if flow.IgnoresChanges(res, name) {
 			continue
 		}
-		if a := res.Body.Attributes()[name]; a != nil && r.holdsBootstrap(s, a.Expr) {
+		if a := res.Body.Attributes()[name]; a != nil && r.holdsBootstrap(s, a.Expr, map[partKey]bool{}) {
 			r.c.Infof(a.Range, fix, "%s.%s depends on %s, so each rotation of the payload replaces the resource", res.Address(), name, inputBootstrap)
 		}
 	}
 	for _, expr := range res.Lifecycle.ReplaceTriggeredBy {
 		for _, t := range expr.Variables() {
 			leaf := flow.Leaf{Scope: s, Traversal: t}
-			if by := leaf.Resource(); by != nil && by != res && r.resourceHolds(s, by, t) {
+			if by := leaf.Resource(); by != nil && by != res && r.dependsOn(leaf, map[partKey]bool{}) {
 				r.c.Infof(expr.Range(), fix, "%s is replaced with %s, which depends on %s, so each rotation of the payload replaces it", res.Address(), by.Address(), inputBootstrap)
 			}
 		}
@@ -113,31 +109,92 @@ func isTrue(a *hcl.Attribute) bool {
 	return !diags.HasErrors() && v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool && v.True()
 }
 
-// resourceHolds tells that the part of a resource that a trigger names depends
-// on the payload. A trigger that names no argument is about all of them.
-func (r replaceSearch) resourceHolds(s *flow.Scope, res *module.Resource, trigger hcl.Traversal) bool {
-	named := ""
-	if last, ok := trigger[len(trigger)-1].(hcl.TraverseAttr); ok && len(trigger) > 2 {
-		named = last.Name
+// partKey is an attribute of a resource, or with an empty name all of it.
+type partKey struct {
+	res  *module.Resource
+	name string
+}
+
+// holdsBootstrap tells that a value depends on the payload, be it through locals
+// and local modules, or through what resources and data sources make of it.
+func (r replaceSearch) holdsBootstrap(s *flow.Scope, expr hcl.Expression, seen map[partKey]bool) bool {
+	return slices.ContainsFunc(r.c.Flow.Leaves(s, expr), func(l flow.Leaf) bool {
+		if v := l.Variable(); v != nil {
+			return l.Scope.Call == nil && v.Name == inputBootstrap
+		}
+		return r.dependsOn(l, seen)
+	})
+}
+
+// dependsOn tells that the part of a resource or data source that a reference
+// names depends on the payload. A reference that names no attribute is about
+// all of them.
+func (r replaceSearch) dependsOn(leaf flow.Leaf, seen map[partKey]bool) bool {
+	res := leaf.Resource()
+	if res == nil {
+		return false
 	}
+	key := partKey{res, attributeNamed(leaf.Traversal)}
+	if seen[key] {
+		return false
+	}
+	seen[key] = true
 	holds := false
 	res.Body.Walk(func(path []string, a *hcl.Attribute) {
 		top := a.Name
 		if len(path) > 0 {
 			top = path[0]
 		}
-		computed := named == "output" && top == "input"
-		if holds || named != "" && named != top && !computed || flow.IgnoresChanges(res, top) {
-			return
+		if !holds && determines(res, top, key.name) && !flow.IgnoresChanges(res, top) {
+			holds = r.holdsBootstrap(leaf.Scope, a.Expr, seen)
 		}
-		holds = r.holdsBootstrap(s, a.Expr)
 	})
 	return holds
 }
 
-func (r replaceSearch) holdsBootstrap(s *flow.Scope, expr hcl.Expression) bool {
-	return slices.ContainsFunc(r.c.Flow.Leaves(s, expr), func(l flow.Leaf) bool {
-		v := l.Variable()
-		return v != nil && l.Scope.Call == nil && v.Name == inputBootstrap
-	})
+// determines tells that an argument or block determines an attribute: it is that
+// attribute, or the attribute is computed from it. What a data source computes
+// depends on all its arguments, and what a resource computes is new only when
+// the resource is replaced.
+func determines(res *module.Resource, argument, attribute string) bool {
+	switch {
+	case attribute == "" || attribute == argument:
+		return true
+	case isSet(res, attribute):
+		return false
+	case res.Mode == module.Data:
+		return true
+	case res.Type == "terraform_data" && attribute == "output":
+		return argument == "input"
+	}
+	return slices.Contains(replacedBy(res), argument)
+}
+
+// isSet tells that the resource has an argument or block with the name.
+func isSet(res *module.Resource, name string) bool {
+	return res.Body.Attributes()[name] != nil ||
+		slices.ContainsFunc(res.Body.Blocks(), func(b *module.Block) bool { return b.Type == name })
+}
+
+// attributeNamed returns the attribute of a resource or data source that a
+// reference names, behind an index if there is one; empty when it names none.
+func attributeNamed(t hcl.Traversal) string {
+	steps := 2
+	if mode := t.RootName(); mode == "data" || mode == "ephemeral" {
+		steps = 3
+	}
+	for _, step := range t[min(steps, len(t)):] {
+		if attr, ok := step.(hcl.TraverseAttr); ok {
+			return attr.Name
+		}
+	}
+	return ""
+}
+
+// replacedBy lists the arguments and blocks whose change replaces the resource.
+func replacedBy(res *module.Resource) []string {
+	if res.Type == "aws_instance" && isTrue(res.Body.Attributes()["user_data_replace_on_change"]) {
+		return []string{"user_data", "user_data_base64"}
+	}
+	return replacing[res.Type]
 }

@@ -186,31 +186,43 @@ func libraryUses(m *module.Module) []module.FeatureUse {
 			break
 		}
 	}
-	for _, f := range m.Files {
-		body, ok := f.HCL.Body.(*hclsyntax.Body)
-		if !ok {
-			continue
+	for _, call := range functionCalls(m.Files) {
+		if strings.HasPrefix(call.Name, "provider::") {
+			add("provider-function", "functions of providers", "1.8.0", "1.7.0", call.Range())
 		}
-		_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
-			call, ok := n.(*hclsyntax.FunctionCallExpr)
-			if !ok {
-				return nil
-			}
-			if strings.HasPrefix(call.Name, "provider::") {
-				add("provider-function", "functions of providers", "1.8.0", "1.7.0", call.Range())
-			}
-			name := flow.FunctionName(call)
-			if name != call.Name {
-				add("core-function", `prefix "core::"`, "1.8.0", "1.7.0", call.Range())
-			}
-			if since, ok := libraryFunctions[name]; ok {
-				add("function "+name, "function "+name+"()", since.terraform, since.opentofu, call.Range())
-			}
-			return nil
-		})
+		name := flow.FunctionName(call)
+		if name != call.Name {
+			add("core-function", `prefix "core::"`, "1.8.0", "1.7.0", call.Range())
+		}
+		if since, ok := libraryFunctions[name]; ok {
+			add("function "+name, "function "+name+"()", since.terraform, since.opentofu, call.Range())
+		}
 	}
 	slices.SortStableFunc(uses, func(a, b module.FeatureUse) int {
 		return cmp.Or(cmp.Compare(a.Range.Filename, b.Range.Filename), cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte))
 	})
 	return uses
+}
+
+// functionCalls returns the function calls in files, in their order; those in
+// JSON syntax are not seen.
+func functionCalls(files []*module.File) []*hclsyntax.FunctionCallExpr {
+	var calls []*hclsyntax.FunctionCallExpr
+	for _, f := range files {
+		body, ok := f.HCL.Body.(*hclsyntax.Body)
+		if !ok {
+			continue
+		}
+		first := len(calls)
+		_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+			if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
+				calls = append(calls, call)
+			}
+			return nil
+		})
+		slices.SortFunc(calls[first:], func(a, b *hclsyntax.FunctionCallExpr) int {
+			return cmp.Compare(a.Range().Start.Byte, b.Range().Start.Byte)
+		})
+	}
+	return calls
 }

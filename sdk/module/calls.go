@@ -27,16 +27,24 @@ var registrySource = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([^/\s]*[.:][^/\s]*/)?[0-9A-Za-z][-_0-9A-Za-z]*/[0-9A-Za-z][-_0-9A-Za-z]*/[0-9a-z]+(//.*)?$`)
 })
 
+// absoluteSource matches absolute paths, also as URLs. The runtimes take them
+// like a download from the machine that they run on.
+var absoluteSource = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(file::)?(/|[A-Za-z]:[\\/]|file:/)`)
+})
+
 // remoteSource matches what the runtimes recognise as a remote address without
-// a scheme: the shorthands, the shell form of SSH, and absolute paths, which
-// they copy like a download.
+// a scheme: the shorthands and the shell form of SSH.
 var remoteSource = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(github\.com|bitbucket\.org|gitlab\.com)/|^[^/\s]+@[^/\s]+:|^/|^[A-Za-z]:[\\/]|amazonaws\.com/|googleapis\.com/|^[0-9A-Za-z]+::|://`)
+	return regexp.MustCompile(`^(github\.com|bitbucket\.org|gitlab\.com)/|^[^/\s]+@[^/\s]+:|amazonaws\.com/|googleapis\.com/|^[0-9A-Za-z]+::|://`)
 })
 
 func sourceKind(source string) SourceKind {
 	if _, ok := localSource(source); ok {
 		return SourceLocal
+	}
+	if absoluteSource().MatchString(source) {
+		return SourceAbsolute
 	}
 	if registrySource().MatchString(source) || remoteSource().MatchString(source) {
 		return SourceRemote

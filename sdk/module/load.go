@@ -414,6 +414,9 @@ func (l *loader) call(c *ModuleCall, d *directory, r Runtime, stack []*directory
 	case SourceRefused:
 		l.escape(EscapeBarePath, c, a, c.Source, r)
 		return
+	case SourceAbsolute:
+		l.escape(EscapeAbsolute, c, a, c.Source, r)
+		return
 	case SourceRemote:
 		return
 	}

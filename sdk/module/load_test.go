@@ -175,6 +175,12 @@ func TestConfinement(t *testing.T) {
 			escapes: []string{"unresolved a link"},
 		},
 		{
+			name:    "absolute sources",
+			files:   map[string]string{"main.tf": call("a", "/srv/net") + call("b", "file:///srv/net") + call("c", "file::/srv/net") + call("d", "C:/net")},
+			modules: []string{"."},
+			escapes: []string{"absolute a /srv/net", "absolute b file:///srv/net", "absolute c file::/srv/net", "absolute d C:/net"},
+		},
+		{
 			name:    "bare and refused sources",
 			files:   map[string]string{"main.tf": call("a", ".") + call("b", "..") + call("c", "sub") + call("d", ""), "sub/main.tf": child},
 			modules: []string{"."},

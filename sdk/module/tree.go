@@ -130,6 +130,9 @@ const (
 	// runtimes refuse as one: "." or ".." alone (lint.md L16), or a relative
 	// path without a leading "./".
 	EscapeBarePath EscapeKind = "bare-path"
+	// EscapeAbsolute is a source that is an absolute path. The runtimes take it,
+	// but nothing is there where the module runs in an image.
+	EscapeAbsolute EscapeKind = "absolute"
 	// EscapeFile is a module file that is a symbolic link to a place outside
 	// the root directory.
 	EscapeFile EscapeKind = "file"

@@ -314,6 +314,9 @@ const (
 	SourceLocal SourceKind = "local"
 	// SourceRemote is anything that a runtime would fetch. It is not followed.
 	SourceRemote SourceKind = "remote"
+	// SourceAbsolute is an absolute path, be it inside the root directory or
+	// not. It is not followed: where an image runs, the path leads elsewhere.
+	SourceAbsolute SourceKind = "absolute"
 	// SourceRefused is meant as a local path, but refused by the runtimes.
 	SourceRefused SourceKind = "refused"
 	// SourceUnknown is an expression that cannot be evaluated without running

@@ -156,7 +156,7 @@ func resolved(dir string, tree *module.Tree) error {
 			errs = append(errs, fmt.Errorf("%s: module %q: %s leads back to a module that it is called from: %s", at, e.Call, e.Source, e.Target))
 		case module.EscapeBarePath:
 			errs = append(errs, fmt.Errorf("%s: module %q: the runtimes do not take %q for a path; start it with ./ or ../", at, e.Call, e.Source))
-		case module.EscapeOutside, module.EscapeFile:
+		case module.EscapeOutside, module.EscapeAbsolute, module.EscapeFile:
 			// The runtime can follow it here, though not in an image.
 		}
 	}

@@ -1,0 +1,8 @@
+variable "zone" {
+  type = string
+}
+
+module "inner" {
+  source = "./inner"
+  zone   = var.zone
+}
