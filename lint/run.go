@@ -65,16 +65,22 @@ func Check(tree *module.Tree, o Options) (*Report, error) {
 	// ways, is still one place to edit.
 	findings = slices.Compact(findings)
 	findings = suppress(ctx, o.Rules, findings)
+	findings = Settle(findings, o.Allow)
+	return &Report{
+		Dir: tree.Root, Role: o.Role, Contract: o.Contract.Version(),
+		Runtime: tree.Primary.Runtime, Findings: findings,
+	}, nil
+}
+
+// Settle applies the allowances and puts findings into the order of a report.
+func Settle(findings []Finding, allow []Allowance) []Finding {
 	for i := range findings {
-		for _, a := range o.Allow {
+		for _, a := range allow {
 			if f := &findings[i]; a.ID == f.ID && f.Severity == SeverityWarning {
 				f.Severity, f.Allowed, f.AllowedOutside = SeverityInfo, a.Reason, true
 			}
 		}
 	}
 	slices.SortFunc(findings, compareFindings)
-	return &Report{
-		Dir: tree.Root, Role: o.Role, Contract: o.Contract.Version(),
-		Runtime: tree.Primary.Runtime, Findings: findings,
-	}, nil
+	return findings
 }

@@ -258,7 +258,7 @@ func distinct(in []v1.Descriptor) []v1.Descriptor {
 
 // skipped says that a descriptor is an attestation or an artifact.
 func skipped(d v1.Descriptor) bool {
-	return d.Annotations[attestationType] != "" || d.ArtifactType != "" ||
+	return d.Annotations[attestationType] != "" || otherArtifact(d) ||
 		d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }
 

@@ -169,6 +169,9 @@ func location(m Module, f lint.Finding) sarifLocation {
 	if f.WholeModule() {
 		return sarifLocation{sarifPhysical{ArtifactLocation: sarifArtifact{fileURI(m.Path)}}}
 	}
+	if f.Line == 0 { // a file of an image that has no lines
+		return sarifLocation{sarifPhysical{ArtifactLocation: sarifArtifact{fileURI(joinPath(m.Path, f.File))}}}
+	}
 	region := &sarifRegion{StartLine: f.Line, StartColumn: f.UTF16Column, EndLine: f.EndLine, EndColumn: f.UTF16EndColumn}
 	return sarifLocation{sarifPhysical{ArtifactLocation: sarifArtifact{fileURI(joinPath(m.Path, f.File))}, Region: region}}
 }
