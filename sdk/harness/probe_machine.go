@@ -59,14 +59,12 @@ func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap
 	d.add(finding{id: "CP-052", role: d.role, status: StatusPassed, evidence: []string{"planned with captf_object.name unlike machine_name"}})
 	d.payloads(object, in, other, base)
 	for _, v := range d.machineVariations(in, domains) {
-		run := d.run(OpPlan, object, &v.in)
-		if strings.HasPrefix(v.id, idContract) {
-			d.must(run, v.id, "the plan with "+v.what)
-			continue
-		}
-		d.ok(run, v.id, "the plan with "+v.what)
+		d.ok(d.run(OpPlan, object, &v.in), v.id, "the plan with "+v.what)
 	}
-	planUnusual(d, object, in, unusualNames[contract.MachineInputs]("CP-053"))
+	planUnusual(d, object, in, append(unusualNames[contract.MachineInputs]("CP-053"),
+		unusual[contract.MachineInputs]{idContract + "kubernetes_version", "kubernetes_version null", func(in *contract.MachineInputs) { in.KubernetesVersion = nil }},
+		unusual[contract.MachineInputs]{"CP-046", "failure_domain null", func(in *contract.MachineInputs) { in.FailureDomain = nil }},
+	))
 	odd := in
 	odd.Bootstrap = gzipped(in.Bootstrap)
 	d.packed(d.run(OpPlan, object, &odd))
@@ -106,8 +104,6 @@ func (d *drill) machineVariations(in contract.MachineInputs, domains []string) [
 	}
 	version := strings.SplitN(d.p.cp.Version, "+", 2)[0] + "+rke2r1"
 	add("CP-050", "kubernetes_version "+version, func(c *contract.MachineInputs) { c.KubernetesVersion = &version })
-	add(idContract+"kubernetes_version", "kubernetes_version null", func(c *contract.MachineInputs) { c.KubernetesVersion = nil })
-	add("CP-046", "failure_domain null", func(c *contract.MachineInputs) { c.FailureDomain = nil })
 	for _, domain := range domains {
 		add("CP-014", "failure_domain "+domain, func(c *contract.MachineInputs) { c.FailureDomain = &domain })
 	}
