@@ -146,6 +146,12 @@ func (p Provider) check() error {
 	if strings.HasPrefix(p.Source, "terraform.io/builtin/") {
 		return fail("a built-in provider has no version and needs no requirement")
 	}
+	if parts[1] == "terraform" {
+		if parts[0] == "hashicorp" {
+			return fail("the provider is built into the runtime, needs no requirement and has no version of its own")
+		}
+		return fail("the name terraform is that of the provider that is built into the runtime, which the terraform_data resources of the module need")
+	}
 	if name := parts[1]; strings.HasPrefix(name, "terraform-provider-") {
 		return fail("the type goes without the prefix of the repository: %s/%s", parts[0], strings.TrimPrefix(name, "terraform-provider-"))
 	}

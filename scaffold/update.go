@@ -26,7 +26,8 @@ const (
 	// ActionReplace writes the new text over one that the author never edited.
 	ActionReplace Action = "replace"
 	// ActionConflict leaves a file that the author edited, and writes the new text
-	// beside it, because it changed as well.
+	// beside it, because it changed as well. It lasts until the author has merged
+	// and removed what was written.
 	ActionConflict Action = "conflict"
 	// ActionKeep leaves a file that the author edited; the text that it was made
 	// from did not change.
@@ -50,7 +51,8 @@ const NewSuffix = ".new"
 type Change struct {
 	Path   string
 	Action Action
-	// WrittenTo is the file that is written or removed; empty when none is.
+	// WrittenTo is the file that is written or removed; empty when none is. That of
+	// a conflict may hold the new text already.
 	WrittenTo string
 	// Diff is the unified difference from what is there to what is generated now;
 	// empty when there is none, or nothing to compare with.
@@ -193,6 +195,9 @@ func (u *Update) plan(root *os.Root, p, recorded string, generated []byte) error
 		c.Action = ActionNone
 	case edited && same:
 		c.Action = ActionKeep
+		if err := u.remind(root, &c, current, generated); err != nil {
+			return err
+		}
 	case edited:
 		c.Action = ActionConflict
 		return u.offer(root, c, recorded, current, generated)
@@ -228,6 +233,20 @@ func (u *Update) offer(root *os.Root, c Change, recorded string, current, genera
 	c.Diff = diff(c.Path, current, generated)
 	u.steps = append(u.steps, step{path: to, before: there, content: generated})
 	u.Changes = append(u.Changes, c)
+	return nil
+}
+
+// remind makes a conflict of a file that the author keeps while the new text that
+// an earlier update wrote is still beside it.
+func (u *Update) remind(root *os.Root, c *Change, current, generated []byte) error {
+	offered := c.Path + NewSuffix
+	switch _, err := root.Lstat(filepath.FromSlash(offered)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	c.Action, c.WrittenTo, c.Diff = ActionConflict, offered, diff(c.Path, current, generated)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func TestUpdate(t *testing.T) {
 		{
 			name: "edited, template changed", was: map[string]string{"instance.tf": "old\n"},
 			edit: func(t *testing.T, dir string) { write(t, "mine\n", dir, "instance.tf") },
-			want: map[string]Action{"instance.tf": ActionConflict}, again: map[string]Action{"instance.tf": ActionKeep},
+			want: map[string]Action{"instance.tf": ActionConflict}, again: map[string]Action{"instance.tf": ActionConflict},
 			keeps: map[string]string{"instance.tf": "mine\n"},
 		},
 		{
@@ -121,7 +121,7 @@ func TestUpdate(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			want: map[string]Action{"instance.tf": ActionConflict}, again: map[string]Action{"instance.tf": ActionKeep},
+			want: map[string]Action{"instance.tf": ActionConflict}, again: map[string]Action{"instance.tf": ActionConflict},
 		},
 		{
 			name:  "deleted, template did not change",
@@ -143,7 +143,7 @@ func TestUpdate(t *testing.T) {
 		{
 			name: "new in this release, but the author has one", gone: []string{"locals_health.tf"},
 			edit: func(t *testing.T, dir string) { write(t, "mine\n", dir, "locals_health.tf") },
-			want: map[string]Action{"locals_health.tf": ActionConflict}, again: map[string]Action{"locals_health.tf": ActionKeep},
+			want: map[string]Action{"locals_health.tf": ActionConflict}, again: map[string]Action{"locals_health.tf": ActionConflict},
 			keeps: map[string]string{"locals_health.tf": "mine\n"},
 		},
 		{
@@ -202,6 +202,16 @@ func TestUpdate(t *testing.T) {
 			}
 			if diff := cmp.Diff(settled, snapshot(t, dir)); diff != "" {
 				t.Errorf("a second update changed something (-before +after):\n%s", diff)
+			}
+			for p, action := range again {
+				if action == ActionConflict {
+					remove(t, dir, filepath.FromSlash(p)+NewSuffix)
+					test.again[p] = ActionKeep
+				}
+			}
+			_, merged := update(t, dir, Options{})
+			if diff := cmp.Diff(test.again, merged); diff != "" {
+				t.Errorf("actions once what is new was merged and removed (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -168,6 +168,13 @@ func TestScaffoldUpdate(t *testing.T) {
 	if got, err := os.ReadFile(mine); err != nil || string(got) != "# mine\n" {
 		t.Errorf("the author's file holds %q, %v", got, err)
 	}
+	again, _, stderr := captf(t, "scaffold", "--update", dir)
+	if again != exitFailed || !strings.Contains(stderr, "merge versions.tf.new into it") {
+		t.Errorf("a second update before the merge: exit %d, %q", again, stderr)
+	}
+	if err := os.Remove(mine + ".new"); err != nil {
+		t.Fatal(err)
+	}
 	code, stdout, _ = captf(t, "scaffold", "--update", "--output", "json", dir)
 	var result scaffoldResult
 	if err := json.Unmarshal([]byte(stdout), &result); code != exitOK || err != nil {

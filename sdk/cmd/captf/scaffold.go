@@ -33,7 +33,8 @@ word ` + scaffold.Marker + ` marks the places where those go.
 
 With --update DIR holds an older scaffold. Files that you did not edit are brought
 up to date. A file that you edited stays as it is; if its template changed, the new
-text is written beside it with the suffix ` + scaffold.NewSuffix + `, and the exit code is 1.`,
+text is written beside it with the suffix ` + scaffold.NewSuffix + `, and the exit code is 1 until
+you merged and removed it.`,
 		Example: `  # A module for each role, below modules/
   captf scaffold --set modules
 
