@@ -1,7 +1,10 @@
 package harness
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
 )
@@ -122,76 +125,195 @@ func (p *play) refOf(subject any) string {
 	return "Cluster/" + p.w.Cluster.Name
 }
 
+// blamed is the requirement that a failed module run breaks.
+type blamed struct {
+	id string
+	// why says what tells this cause from others, "" when nothing does.
+	why string
+	// remedy is what to do where the requirement's own does not fit.
+	remedy string
+	// evidence are places that have to do with it.
+	evidence []string
+}
+
 // moduleFailed ends the story because a module run failed, and blames one
 // requirement (harness.md H3).
 func (p *play) moduleFailed(i *Infra, op Op, in contract.Inputs, run *Run) {
-	id, why := p.blame(i, op, in)
+	b := p.blame(i, op, in, run)
 	reason := fmt.Sprintf("%s of %s fails: %s", op, i.Ref(), firstError(run))
-	if why != "" {
-		reason += " (" + why + ")"
+	if b.why != "" {
+		reason += " (" + b.why + ")"
 	}
-	if !p.rec.hasFailed(id) {
-		p.rec.fail(id, i.Role, reason)
+	if !p.rec.hasFailed(b.id) {
+		p.rec.add(finding{id: b.id, role: i.Role, status: StatusFailed, reason: reason, evidence: b.evidence, remedy: b.remedy})
 	}
 	p.failedRun = reason
 	p.stopped = true
-	p.tell("harness", i.Ref(), "the story ends: "+id)
+	p.tell("harness", i.Ref(), "the story ends: "+b.id)
 }
 
 // blame tries what would tell one cause of a failed run from another.
-func (p *play) blame(i *Infra, op Op, in contract.Inputs) (id, why string) {
-	if op == OpDestroy {
-		return map[contract.Role]string{
-			contract.RoleCluster: "CP-025", contract.RoleMachine: "CP-039", contract.RoleMachinePool: idDestroy,
-		}[i.Role], ""
-	}
-	if p.rec.hasFailed("CP-070") {
-		return "CP-070", "an export that it reads is not published"
-	}
+func (p *play) blame(i *Infra, op Op, in contract.Inputs, run *Run) blamed {
+	var b blamed
 	switch typed := in.(type) {
 	case *contract.ClusterInputs:
-		return p.blameCluster(typed)
+		b = p.blameCluster(op, typed, run)
 	case *contract.MachineInputs:
-		return p.blameMachine(typed)
+		b = p.blameMachine(i, op, typed, run)
+	case *contract.PoolInputs:
+		b = p.blamePool(op, typed)
 	}
-	return idApply, ""
+	if blockedByPreventDestroy(run) && b.remedy == "" {
+		b.remedy = p.protectionRemedy(i.Role)
+	}
+	if run.Hung != nil && b.id == idApply {
+		b.remedy = "find out what the resource waits for: an apply may not wait for what comes after it, such as the Node, the API or other machines (CP-034, CP-054); if it only needs longer, raise --step-timeout"
+	}
+	return b
 }
 
-func (p *play) blameCluster(in *contract.ClusterInputs) (id, why string) {
+func blockedByPreventDestroy(run *Run) bool {
+	return slices.ContainsFunc(run.Diagnostics, func(d Diagnostic) bool { return d.Severity == "error" && BlockedByPreventDestroy(d) })
+}
+
+// protectionRemedy says what to do about prevent_destroy where it is in the way.
+func (p *play) protectionRemedy(role contract.Role) string {
+	var at []string
+	for _, r := range p.cfg.Modules.Module(role).Protected {
+		at = append(at, fmt.Sprintf("%s (%s)", r.Address, r.Range))
+	}
+	if role == contract.RoleCluster {
+		return "prevent_destroy of " + strings.Join(at, ", ") + " stands against the plan: let no change of inputs replace the resource"
+	}
+	return "remove prevent_destroy of " + strings.Join(at, ", ") + ": " + string(role) + "s are replaced and scaled by deleting them, and it blocks that for ever"
+}
+
+func (p *play) blameCluster(op Op, in *contract.ClusterInputs, run *Run) blamed {
+	if op == OpDestroy {
+		return blamed{id: "CP-025"}
+	}
 	if in.ControlPlaneInitialized {
-		return idApply, ""
+		if blockedByPreventDestroy(run) {
+			return blamed{id: "CP-009", why: "it would replace or delete a resource that prevent_destroy protects"}
+		}
+		return blamed{id: idApply}
 	}
 	later := *in
 	later.ControlPlaneInitialized = true
 	if p.works(contract.RoleCluster, OpApply, &later) {
-		return "CP-007", "the same apply with control_plane_initialized true succeeds"
+		return blamed{id: "CP-007", why: "the same apply with control_plane_initialized true succeeds"}
 	}
 	if in.ControlPlaneEndpoint != nil {
 		without := *in
 		without.ControlPlaneEndpoint = nil
 		if p.works(contract.RoleCluster, OpPlan, &without) {
-			return "CP-002", "the same plan without a given endpoint succeeds"
+			return blamed{id: "CP-002", why: "the same plan without a given endpoint succeeds"}
 		}
 	}
-	return idApply, ""
+	return blamed{id: idApply}
 }
 
-func (p *play) blameMachine(in *contract.MachineInputs) (id, why string) {
+func (p *play) blameMachine(i *Infra, op Op, in *contract.MachineInputs, run *Run) blamed {
+	if op == OpDestroy {
+		return p.blameMachineDestroy(i, in, run)
+	}
+	if m := p.cfg.Modules.Module(contract.RoleMachine).Membership; m != nil && run.Hung != nil {
+		for _, member := range m.Members {
+			if slices.ContainsFunc(run.Hung, func(address string) bool { return baseAddress(address) == baseAddress(member.Address) }) {
+				return blamed{
+					id: "CP-034", why: "the attachment to the backend waits for something",
+					remedy: "create the attachment without waiting for the backend's health: the first machine is alone, and its node boots only after the apply",
+				}
+			}
+		}
+	}
+	if b, ok := p.blameExports(contract.RoleMachine, func(exports json.RawMessage) contract.Inputs {
+		with := *in
+		with.ClusterOutputs = exports
+		return &with
+	}); ok {
+		return b
+	}
+	if run.Hung != nil {
+		return blamed{id: idApply} // every further try would hang as long
+	}
 	other := *in
 	if in.FailureDomain != nil {
 		other.FailureDomain = nil
 		if p.works(contract.RoleMachine, OpApply, &other) {
-			return "CP-014", "the same apply without the published failure domain succeeds"
+			return blamed{id: "CP-014", why: "the same apply without the published failure domain succeeds"}
 		}
-		return idApply, ""
+		return blamed{id: idApply}
 	}
 	for _, d := range p.w.Cluster.FailureDomains {
 		other.FailureDomain = &d.Name
 		if p.works(contract.RoleMachine, OpApply, &other) {
-			return "CP-046", "the same apply with a failure domain succeeds"
+			return blamed{id: "CP-046", why: "the same apply with a failure domain succeeds"}
 		}
 	}
-	return idApply, ""
+	return blamed{id: idApply}
+}
+
+// blameMachineDestroy tells a module that can never destroy a machine from one
+// that could not destroy this one, or not at once (harness.md H3).
+func (p *play) blameMachineDestroy(i *Infra, in *contract.MachineInputs, run *Run) blamed {
+	switch {
+	case p.deleted > 0:
+		return blamed{id: idDestroy, why: fmt.Sprintf("%d other machines could be destroyed", p.deleted)}
+	case run.Hung != nil || blockedByPreventDestroy(run):
+	default:
+		if again, err := p.call(p.ctx, OpDestroy, runKey(i.Role, i.Name), in); err == nil && !again.Failed {
+			return blamed{id: idDestroy, why: "a second try succeeds"}
+		}
+	}
+	return blamed{id: "CP-039"}
+}
+
+func (p *play) blamePool(op Op, in *contract.PoolInputs) blamed {
+	if op == OpDestroy {
+		return blamed{id: idDestroy}
+	}
+	if b, ok := p.blameExports(contract.RoleMachinePool, func(exports json.RawMessage) contract.Inputs {
+		with := *in
+		with.ClusterOutputs = exports
+		return &with
+	}); ok {
+		return b
+	}
+	return blamed{id: idApply}
+}
+
+// blameExports tells that a run fails because an export is missing: one that is
+// read without care, or one whose absence is handled by an error of the
+// module's own. The latter is tried: with any text in its place a plan succeeds.
+func (p *play) blameExports(role contract.Role, with func(exports json.RawMessage) contract.Inputs) (blamed, bool) {
+	if p.rec.hasFailed("CP-070") {
+		return blamed{id: "CP-070", why: "an export that it reads is not published"}, true
+	}
+	if p.w.Infra.Cluster == nil {
+		return blamed{}, false
+	}
+	exports := p.w.Infra.Cluster.Exports
+	var names, places []string
+	filled := exports
+	for _, r := range p.cfg.Modules.Module(role).ExportReads {
+		if hasPath(exports, r.Path) {
+			continue
+		}
+		added, ok := withPath(filled, r.Path, "captf-probe")
+		if !ok {
+			continue
+		}
+		filled = added
+		names, places = append(names, "captf_cluster_outputs."+strings.Join(r.Path, ".")), append(places, r.Range)
+	}
+	if len(names) == 0 || !p.works(role, OpPlan, with(filled)) {
+		return blamed{}, false
+	}
+	return blamed{
+		id: "CP-070", why: fmt.Sprintf("the cluster module does not export %s; with a text in its place the plan succeeds", strings.Join(names, ", ")), evidence: places,
+		remedy: "add the value to the cluster module's exports under the name that is read, or let the module do without it",
+	}, true
 }
 
 // works tries a run on an object of its own; what it made is destroyed at the end.

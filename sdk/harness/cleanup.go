@@ -56,7 +56,7 @@ func (p *play) leftovers() (members, clusters []leftover) {
 // objects that still exist. It goes on when the run was interrupted.
 func (p *play) cleanUp() []string {
 	members, clusters := p.leftovers()
-	if p.cfg.Keep || p.ctx.Err() != nil && p.cfg.KeepOnInterrupt {
+	if p.cfg.Keep || p.forced() || p.ctx.Err() != nil && p.cfg.KeepOnInterrupt {
 		return names(append(members, clusters...))
 	}
 	if len(members)+len(clusters) == 0 {
@@ -69,20 +69,38 @@ func (p *play) cleanUp() []string {
 	return append(left, p.destroyAll(ctx, clusters)...)
 }
 
+// forced tells that everything is to be stopped at once.
+func (p *play) forced() bool {
+	select {
+	case <-p.cfg.Force:
+		return true
+	default:
+		return false
+	}
+}
+
 // destroyAll destroys objects in parallel and returns those that would not go.
 func (p *play) destroyAll(ctx context.Context, objects []leftover) []string {
-	stays := make([]bool, len(objects))
+	stays, places := make([]string, len(objects)), make([]string, len(objects))
 	var wg sync.WaitGroup
 	for n, l := range objects {
 		wg.Go(func() {
 			run, err := p.call(ctx, OpDestroy, runKey(l.role, l.object), l.in)
-			stays[n] = err != nil || run.Failed
+			switch {
+			case err != nil:
+				stays[n] = err.Error()
+			case run.Failed:
+				places[n], stays[n] = errorAt(run)
+			}
 		})
 	}
 	wg.Wait()
 	var left []leftover
 	for n, l := range objects {
-		if stays[n] {
+		if stays[n] != "" && !p.forced() {
+			p.rec.note(l.role, places[n], "%s/%s could not be destroyed: %s", l.role.Kind(), l.object, stays[n])
+		}
+		if stays[n] != "" {
 			left = append(left, l)
 		}
 	}
@@ -144,8 +162,18 @@ func (p *play) destroyed(i *Infra) {
 	switch i.Role {
 	case contract.RoleCluster:
 		p.rec.pass("CP-025", i.Role, "destroy after every machine is gone succeeds")
+		p.noteProtection()
 	case contract.RoleMachine:
 		p.deleted++
 		p.rec.pass("CP-039", i.Role, "destroy with the recorded inputs succeeds")
+	}
+}
+
+// noteProtection says that the cluster was destroyed with its protection
+// lifted, which somebody has to do for a real deletion too (authoring.md 6).
+func (p *play) noteProtection() {
+	for _, r := range p.cfg.Modules.Module(contract.RoleCluster).Protected {
+		p.rec.note(contract.RoleCluster, r.Range,
+			"%s has prevent_destroy: the harness destroys with it lifted, in a copy of the module; the deletion of a real cluster fails until it is lifted, so let the README say how (CP-005)", r.Address)
 	}
 }

@@ -92,7 +92,7 @@ func replaceAll(op harness.Op, changes []harness.Change) []harness.Change {
 
 func applies(op harness.Op) bool { return op == harness.OpApply || op == harness.OpPlan }
 
-var faults = slices.Concat(clusterFaults, machineFaults, poolFaults)
+var faults = slices.Concat(clusterFaults, machineFaults, poolFaults, blamedFaults)
 
 func TestFaults(t *testing.T) {
 	for _, f := range faults {

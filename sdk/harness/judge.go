@@ -35,11 +35,12 @@ var invalidRows = []struct {
 	id     string
 }{
 	{"control_plane_endpoint", contract.ReasonInvalid, func(v contract.Violation) bool {
-		return strings.HasSuffix(v.Path, ".host") || strings.HasSuffix(v.Path, ".port")
+		half := v.Rule == contract.RuleNull || v.Rule == contract.RuleRequired || v.Rule == contract.RuleMinLength
+		return half && (strings.HasSuffix(v.Path, ".host") || strings.HasSuffix(v.Path, ".port"))
 	}, "CP-004"},
 	{"failure_domains", contract.ReasonInvalid, func(v contract.Violation) bool { return v.Rule == "unique" }, "CP-014"},
 	{"exports", contract.ReasonInvalid, nil, "CP-012"},
-	{"addresses", contract.ReasonInvalid, nil, "CP-042"},
+	{"addresses", contract.ReasonInvalid, func(v contract.Violation) bool { return v.Rule == contract.RuleEnum }, "CP-042"},
 	{"failure_domain", contract.ReasonFailureDomainMismatch, nil, "CP-045"},
 	{"provider_id", contract.ReasonProviderIDChanged, nil, "CP-040"},
 }
@@ -254,7 +255,9 @@ func judgeMachine(in *contract.MachineInputs, out *contract.MachineOutputs) []fi
 		default:
 			why := badAddress(out.Addresses)
 			fs = append(fs, judge(why == "", "CP-042", role, "addresses: "+why))
-			fs = append(fs, judge(internal, "CP-042", role, "addresses hold no InternalIP (a SHOULD)", fmt.Sprintf("%d addresses", len(out.Addresses))))
+			f := judge(internal, "CP-042", role, "at least one address is reported, as it must be, but no InternalIP, as it should be", fmt.Sprintf("%d addresses", len(out.Addresses)))
+			f.remedy = "emit an InternalIP beside the others, or allow this on purpose with --allow CP-042"
+			fs = append(fs, f)
 		}
 	}
 	if in.FailureDomain != nil && out.FailureDomain != nil {
@@ -280,6 +283,13 @@ func judgeMembership(m *Membership, controlPlane bool, resources []Resource) (f 
 		return finding{}, false
 	}
 	joined, missing := memberships(m, resources)
+	if len(joined)+len(missing) == 0 && controlPlane {
+		return finding{
+			id: "CP-030", role: contract.RoleMachine, status: StatusFailed,
+			reason: "captf-harness.json declares how machines join the supervisor listener only, so nothing joins the API backend",
+			remedy: "declare the attachment or selector of the api listener in captf-harness.json too",
+		}, true
+	}
 	if !controlPlane {
 		return judge(len(joined) == 0, "CP-031", contract.RoleMachine,
 			"a worker joins the control plane's backends: "+strings.Join(joined, ", "), "a worker joins no backend"), true

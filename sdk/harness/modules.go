@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -81,6 +82,9 @@ type Run struct {
 	Values contract.Values
 	// Resources are the managed resources in the state after the run.
 	Resources []Resource
+	// Hung are the addresses of the resources that were being worked on when the
+	// time for the run was over; nil when it was not.
+	Hung []string
 	// Planned is the planned content of every resource as JSON; only PlanValues sets it.
 	Planned json.RawMessage
 	// Diagnostics are the runtime's messages, errors first.
@@ -126,6 +130,9 @@ type ModuleInfo struct {
 	Sensitive map[string]bool
 	// Variables are the declared variables with the place of their declaration, file:line.
 	Variables map[string]string
+	// Protected are the resources with prevent_destroy. A runner destroys a
+	// cluster with that lifted, where it can.
+	Protected []Protected
 	// ExportReads are the paths read from captf_cluster_outputs.
 	ExportReads []ExportRead
 	// StateBlocks are the backend and cloud blocks of the module and of the local modules that it calls.
@@ -142,6 +149,20 @@ type StateBlock struct {
 	Block string
 	// Place is file:line of the block.
 	Place string
+}
+
+// Protected is a resource with prevent_destroy (CP-005).
+type Protected struct {
+	// Address is relative to the module.
+	Address string
+	// Range is file:line of the argument.
+	Range string
+}
+
+// BlockedByPreventDestroy tells that prevent_destroy is what the runtime
+// complains of; both runtimes name the argument.
+func BlockedByPreventDestroy(d Diagnostic) bool {
+	return strings.Contains(d.Summary, "cannot be destroyed") && strings.Contains(d.Detail, "prevent_destroy")
 }
 
 // ExportRead is one read of the cluster's exports in a machine or pool module.

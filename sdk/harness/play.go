@@ -31,6 +31,8 @@ type Config struct {
 	Keep bool
 	// KeepOnInterrupt leaves what exists as it is when the context ends.
 	KeepOnInterrupt bool
+	// Force, when closed, stops everything at once and keeps what exists.
+	Force <-chan struct{}
 	// Runtime is the name and version of the runtime, for the report.
 	Runtime string
 	// Story receives each step as it happens; nil drops them.

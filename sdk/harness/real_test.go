@@ -63,6 +63,8 @@ type realCase struct {
 	Failed []string `json:"failed"`
 	// Gate is where the run stalls, "" when it does not.
 	Gate string `json:"gate"`
+	// Says are texts that the failures, or the notes of a pass, hold.
+	Says []string `json:"says"`
 	// Output is the output that is blamed for the stall.
 	Output string `json:"output"`
 	// Notes are parts of what the notes say, one each.
@@ -114,8 +116,27 @@ func TestCases(t *testing.T) {
 			if !slices.EqualFunc(result.Notes, want.Notes, func(n harness.Note, part string) bool { return strings.Contains(n.Message, part) && n.Place != "" }) {
 				t.Errorf("notes are %+v, want %q", result.Notes, want.Notes)
 			}
-			if !slices.Equal(got.Failed, want.Failed) || got.Gate != want.Gate || got.Output != want.Output {
+			if !slices.Equal(got.Failed, want.Failed) || (result.Verdict == harness.VerdictPassed) != (len(want.Failed) == 0) || got.Gate != want.Gate || got.Output != want.Output {
 				t.Errorf("got %+v, want %+v\n%s", got, want, story(result))
+			}
+			said := ""
+			for _, n := range result.Notes {
+				said += n.Place + ": " + n.Message + "\n"
+			}
+			for _, q := range result.Requirements {
+				if q.Status == harness.StatusFailed {
+					said += "\n" + q.Reason + "\n" + q.Remedy + "\n" + strings.Join(q.Evidence, "\n")
+				}
+			}
+			for _, text := range want.Says {
+				if !strings.Contains(said, text) {
+					t.Errorf("%q is not in %s", text, said)
+				}
+			}
+			for _, text := range []string{"module.role.", "../"} {
+				if strings.Contains(said, text) {
+					t.Errorf("%q, which no author knows, is in %s", text, said)
+				}
 			}
 			if len(result.Left) > 0 && !slices.ContainsFunc(want.Failed, func(id string) bool { return stuck[id] }) {
 				t.Errorf("left behind: %v", result.Left)

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,27 @@ const (
 	idStalled  = "module/stalled"
 )
 
+// ResultIDs returns every id that a result can have: the requirements of
+// control-planes.md 8, the inputs and outputs of the contract, and module runs.
+func ResultIDs(def contract.Definition) []string {
+	var ids []string
+	for _, row := range requirements.All() {
+		ids = append(ids, row.ID)
+	}
+	var names []string
+	for _, role := range contract.Roles() {
+		spec := def.Spec(role)
+		for _, in := range spec.Inputs {
+			names = append(names, idContract+in.Name)
+		}
+		for _, out := range spec.Outputs {
+			names = append(names, idContract+out.Name)
+		}
+	}
+	slices.Sort(names)
+	return append(append(ids, slices.Compact(names)...), idApply, idDestroy, idStalled)
+}
+
 // finding is one judgement about a requirement.
 type finding struct {
 	id       string
@@ -23,6 +45,8 @@ type finding struct {
 	status   Status
 	reason   string
 	evidence []string
+	// remedy is what to do where the requirement's own does not fit; "" leaves that.
+	remedy string
 }
 
 // recorder collects judgements. Of several about one id a failure wins, and of
@@ -179,7 +203,7 @@ func (r *recorder) requirement(f finding, row requirements.Row) Requirement {
 		Reason: f.reason, Evidence: f.evidence,
 	}
 	if f.status == StatusFailed {
-		q.Remedy = row.Remedy
+		q.Remedy = cmp.Or(f.remedy, row.Remedy)
 		if slices.Contains(r.allow, row.ID) {
 			q.Status, q.Reason = StatusNotApplicable, "allowed: "+f.reason
 		}

@@ -213,6 +213,15 @@ func describeRun(op Op, run *Run) string {
 
 // firstError returns the first error of a failed run on one line.
 func firstError(run *Run) string {
+	place, text := errorAt(run)
+	if place != "" {
+		return place + ": " + text
+	}
+	return text
+}
+
+// errorAt returns the first error of a failed run on one line, and its place.
+func errorAt(run *Run) (place, text string) {
 	for _, d := range run.Diagnostics {
 		if d.Severity != "error" {
 			continue
@@ -224,12 +233,9 @@ func firstError(run *Run) string {
 		if d.Address != "" {
 			text += " (" + d.Address + ")"
 		}
-		if d.Range != "" {
-			text = d.Range + ": " + text
-		}
-		return text
+		return d.Range, text
 	}
-	return "the runtime gave no reason"
+	return "", "the runtime gave no reason"
 }
 
 // outputOf returns the output's name in a violation's path.

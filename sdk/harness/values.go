@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -37,6 +38,37 @@ func hasPath(doc json.RawMessage, path []string) bool {
 	found := false
 	walkJSON(doc, func(at []string, _ any) { found = found || slices.Equal(at, path) })
 	return found
+}
+
+// withPath returns the document with a value put at the path; ok is false where
+// the path leads through something that is no object.
+func withPath(doc json.RawMessage, path []string, value any) (out json.RawMessage, ok bool) {
+	root := map[string]any{}
+	if len(doc) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(doc))
+		dec.UseNumber()
+		if dec.Decode(&root) != nil || root == nil {
+			return nil, false
+		}
+	}
+	at := root
+	for n, step := range path {
+		if n == len(path)-1 {
+			at[step] = value
+			break
+		}
+		next, isObject := at[step].(map[string]any)
+		if !isObject {
+			if at[step] != nil {
+				return nil, false
+			}
+			next = map[string]any{}
+			at[step] = next
+		}
+		at = next
+	}
+	out, err := json.Marshal(root)
+	return out, err == nil
 }
 
 // valueAt returns the value at the path inside attribute values; nil when

@@ -96,6 +96,10 @@ func TestGolden(t *testing.T) {
 			golden.Assert(t, filepath.Join("testdata", name+".xml"), write(t, func(w io.Writer) error { return report.JUnit(w, r) }))
 		})
 	}
+	golden.Assert(t, filepath.Join("testdata", "questions.txt"),
+		write(t, func(w io.Writer) error {
+			return report.Text(w, results()["passed"], report.TextOptions{Questions: true})
+		}))
 	golden.Assert(t, filepath.Join("testdata", "failed.colors.txt"),
 		write(t, func(w io.Writer) error { return report.Text(w, results()["failed"], report.TextOptions{Colors: true}) }))
 }
@@ -158,6 +162,21 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	list := write(t, func(w io.Writer) error { return report.JSON(w, results()["passed"], results()["stalled"]) })
+	if err := validate(list); err != nil {
+		t.Errorf("a list of reports: %v", err)
+	}
+	for what, doc := range map[string]string{
+		"no report in the list":        "[]",
+		"a list in the list":           "[" + string(list) + "," + string(list) + "]",
+		"something else in the list":   "[1, 2]",
+		"a text":                       `"passed"`,
+		"one that is broken among two": strings.Replace(string(list), `"verdict": "failed"`, `"verdict": "fine"`, 1),
+	} {
+		if validate([]byte(doc)) == nil {
+			t.Errorf("%s: the schema accepts it", what)
+		}
+	}
 	valid := string(write(t, func(w io.Writer) error { return report.JSON(w, results()["stalled"]) }))
 	for what, change := range map[string][2]string{
 		"unknown verdict":   {`"verdict": "failed"`, `"verdict": "fine"`},
@@ -207,13 +226,21 @@ func generateSchema(t *testing.T) []byte {
 		comments["github.com/captf-toolkit/captf/sdk/"+name] = strings.Join(strings.Fields(text), " ")
 	}
 	r.CommentMap = comments
-	s := r.Reflect(&harness.Result{})
-	s.ID, s.Title = "urn:captf:harness:report", "Report of captf harness run"
-	stalled, ok := s.Properties.Get("stalled")
+	one := r.Reflect(&harness.Result{})
+	stalled, ok := one.Properties.Get("stalled")
 	if !ok {
 		t.Fatal("the schema has no stalled")
 	}
 	stalled.OneOf, stalled.Ref = []*reflector.Schema{{Ref: stalled.Ref}, {Type: "null"}}, ""
+	// One scenario is an object, several are a list of such objects.
+	s := &reflector.Schema{
+		Version: one.Version, ID: "urn:captf:harness:report", Title: "Report of captf harness run",
+		Description: "One report, or a list of reports when several scenarios were played.",
+		OneOf:       []*reflector.Schema{{Ref: "#/$defs/Report"}, {Type: "array", Items: &reflector.Schema{Ref: "#/$defs/Report"}, MinItems: new(uint64(2))}},
+		Definitions: one.Definitions,
+	}
+	one.Version, one.Definitions = "", nil
+	s.Definitions["Report"] = one
 	raw, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +290,7 @@ func FuzzTexts(f *testing.F) {
 	f.Add("a  b\t\tc\r\n", " ", "")
 	f.Fuzz(func(t *testing.T, text, id, role string) {
 		r := &harness.Result{
-			Verdict: harness.Verdict(text), Scenario: id, ControlPlane: role, Runtime: text, Error: text, Kept: text, Left: []string{text, id},
+			Verdict: harness.Verdict(text), Scenario: id, ControlPlane: role, Runtime: text, Error: text, Kept: text, Left: []string{text, id}, Notes: []harness.Note{{Message: text, Place: id}},
 			Modules: map[contract.Role]string{contract.Role(role): text},
 			Stalled: &harness.Stall{Gate: id, WaitsFor: text, Object: text, Output: text, Requirement: id, Message: text, Remedy: text},
 			Requirements: []harness.Requirement{
@@ -271,7 +298,7 @@ func FuzzTexts(f *testing.F) {
 				{ID: id, Role: contract.RoleMachine, Status: harness.Status(text), Title: text},
 			},
 		}
-		checkPlain(t, "text", write(t, func(w io.Writer) error { return report.Text(w, r, report.TextOptions{}) }))
+		checkPlain(t, "text", write(t, func(w io.Writer) error { return report.Text(w, r, report.TextOptions{Questions: true}) }))
 		var story bytes.Buffer
 		report.NewStory(&story, false).Step(harness.StoryStep{At: -1, Actor: id, Object: role, Event: text})
 		checkPlain(t, "story", story.Bytes())

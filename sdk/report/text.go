@@ -16,6 +16,8 @@ import (
 type TextOptions struct {
 	// Colors puts colours into it.
 	Colors bool
+	// Questions lists the questions for a person, instead of only counting them.
+	Questions bool
 }
 
 // group is one part of the table of requirements.
@@ -39,8 +41,11 @@ var groups = []group{
 
 // Text writes the summary of a run for people.
 func Text(w io.Writer, r *harness.Result, o TextOptions) error {
-	t := &text{printer: printer{w: w}, paint: painter(o.Colors), r: r}
+	t := &text{printer: printer{w: w}, paint: painter(o.Colors), r: r, questions: o.Questions}
 	for _, g := range groups {
+		if g.status == harness.StatusManual && !o.Questions {
+			continue // the verdict counts them
+		}
 		t.group(g)
 	}
 	t.notes()
@@ -55,6 +60,8 @@ type text struct {
 	printer
 	paint painter
 	r     *harness.Result
+	// questions tells that the questions for a person are listed.
+	questions bool
 }
 
 // fact writes a name and what there is to say about it, unless that is empty.
@@ -169,7 +176,11 @@ func (t *text) verdict() {
 	var counts []string
 	for _, g := range groups {
 		if n := len(t.inGroup(g.status)); n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, strings.ToLower(g.title)))
+			count := fmt.Sprintf("%d %s", n, strings.ToLower(g.title))
+			if g.status == harness.StatusManual && !t.questions {
+				count += " (--questions lists them)"
+			}
+			counts = append(counts, count)
 		}
 	}
 	t.fact(0, "requirements", strings.Join(counts, ", "))

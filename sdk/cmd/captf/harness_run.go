@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,6 @@ import (
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/sdk/harness"
-	"github.com/captf-toolkit/captf/sdk/harness/requirements"
 	"github.com/captf-toolkit/captf/sdk/harness/runner"
 	"github.com/captf-toolkit/captf/sdk/report"
 	"github.com/captf-toolkit/captf/sdk/runtime"
@@ -34,7 +35,7 @@ type harnessFlags struct {
 	controlPlane, runtime, output, onInterrupt, userEndpoint, contract string
 	cluster, machine, machinePool                                      string
 	scenarios, variables, allow                                        []string
-	all, keep, noProgress                                              bool
+	all, keep, noProgress, questions                                   bool
 	seed                                                               uint64
 	timeout, stepTimeout, grace                                        time.Duration
 }
@@ -77,7 +78,15 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runHarness(cmd, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// A list that is given and empty is a script's mistake, not a wish for the default.
+			for name, list := range map[string][]string{"scenario": f.scenarios, "allow": f.allow} {
+				if cmd.Flags().Changed(name) && len(list) == 0 {
+					return usage(fmt.Errorf("parsing --%s \"\": it names nothing", name))
+				}
+			}
+			return runHarness(cmd, f, args)
+		},
 	}
 	flags := cmd.Flags()
 	planes := controlPlanes()
@@ -98,6 +107,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.DurationVar(&f.grace, "grace", runtime.DefaultGrace, "real time that an interrupted run of the runtime gets to stop in order, before it is killed")
 	flags.BoolVar(&f.keep, "keep", false, "keep working directories, states and logs, and destroy nothing that the story leaves")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", interruptDestroy, "what becomes of what exists when the run is interrupted: destroy or keep")
+	flags.BoolVar(&f.questions, "questions", false, "list the questions that a person has to answer, instead of only counting them (text output)")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "do not write the story to standard error")
 	flags.StringVarP(&f.output, "output", "o", "text", "format of the result: text, json or junit")
 	complete(cmd, "control-plane", controlPlaneNames(planes)...)
@@ -164,7 +174,7 @@ func (f harnessFlags) order(args []string) (*harnessOrder, error) {
 		}
 	}
 	for _, id := range f.allow {
-		if err := checkRequirement(id); err != nil {
+		if err := checkRequirement(o.definition, id); err != nil {
 			return nil, err
 		}
 	}
@@ -209,11 +219,12 @@ func parseEndpoint(text string) (*contract.Endpoint, error) {
 }
 
 // checkRequirement refuses an id that no result can have.
-func checkRequirement(id string) error {
-	if _, ok := requirements.Get(id); ok || strings.HasPrefix(id, "contract/") || strings.HasPrefix(id, "module/") {
+func checkRequirement(def contract.Definition, id string) error {
+	known := harness.ResultIDs(def)
+	if slices.Contains(known, id) {
 		return nil
 	}
-	return fmt.Errorf("parsing --allow %q: there is no such requirement; ids are those of the result, such as CP-023 or contract/health", id)
+	return fmt.Errorf("parsing --allow %q: there is no such requirement; known are %s", id, strings.Join(known, ", "))
 }
 
 // harnessRun is the command at work.
@@ -224,6 +235,8 @@ type harnessRun struct {
 	modules        *runner.Set
 	// scratch is the directory of the whole run.
 	scratch string
+	// kept is the directory that is left for the sake of an error.
+	kept    string
 	signals *interrupts
 }
 
@@ -283,11 +296,14 @@ func (r *harnessRun) prepare(ctx context.Context) error {
 	if r.modules, err = r.set(); err != nil {
 		return err
 	}
-	if r.binary, err = runtime.Find(ctx, runtime.Options{Path: r.runtime, Timeout: r.stepTimeout}); err != nil {
-		return err
-	}
 	if r.scratch, err = os.MkdirTemp("", "captf-harness-"); err != nil {
-		return fmt.Errorf("making the scratch directory: %w", err)
+		return fmt.Errorf("making the scratch directory in %s: %w: set TMPDIR to a directory that can be written to", os.TempDir(), err)
+	}
+	if r.binary, err = runtime.Find(ctx, runtime.Options{Path: r.runtime, Timeout: r.stepTimeout}); err != nil {
+		if fe, ok := errors.AsType[*runtime.FindError](err); ok && fe.Reason == runtime.Hung && r.stepTimeout > 0 {
+			err = fmt.Errorf("%w, or give a longer --step-timeout than %s", err, r.stepTimeout)
+		}
+		return errors.Join(err, r.removeScratch())
 	}
 	return nil
 }
@@ -313,11 +329,16 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		StepTimeout: r.stepTimeout, Grace: r.grace, Force: r.signals.force, CLIConfig: r.binary.UserCLIConfig(),
 	})
 	if err != nil {
+		if names(err, scratch) {
+			r.tellKept(scratch)
+			return nil, err
+		}
 		return nil, errors.Join(err, os.RemoveAll(scratch)) // nothing was created yet
 	}
 	config := harness.Config{
 		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seed, UserEndpoint: r.endpoint,
 		Allow: r.allow, Keep: r.keep, KeepOnInterrupt: r.onInterrupt == interruptKeep, Runtime: r.binary.String(),
+		Force: r.signals.force,
 	}
 	if !r.noProgress {
 		if len(r.scenarios) > 1 {
@@ -326,15 +347,26 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		config.Story = report.NewStory(r.stderr, colourful(r.stderr)).Step
 	}
 	result, err := harness.Play(ctx, config)
+	if ctx.Err() != nil && len(run.Notes()) == 0 {
+		// An interrupted run tells nothing in its log, so it is not kept for that.
+		err = placeless(placeless(err, scratch), run.Scratch())
+	}
 	result.Timing = harness.Timing{Total: time.Since(start).Seconds(), Runtime: run.Busy().Seconds(), Runs: run.Runs()}
 	left, leftErr := run.Left()
 	result.Left = nil
 	for _, l := range left {
 		result.Left = append(result.Left, l.Object)
 	}
-	if r.keep || len(left) > 0 {
+	result.Notes = append(result.Notes, run.Notes()...)
+	for _, n := range run.Notes() {
+		fmt.Fprintf(r.stderr, "Warning: %s.\n", n.Message)
+	}
+	if r.keep || len(left) > 0 || names(err, scratch) || names(err, run.Scratch()) {
 		result.Kept = run.Scratch()
-		r.tellLeft(left)
+		r.tellLeft(left, result)
+		if !r.keep && len(left) == 0 {
+			r.tellKept(run.Scratch())
+		}
 	} else if rmErr := os.RemoveAll(scratch); rmErr != nil {
 		leftErr = errors.Join(leftErr, fmt.Errorf("removing the scratch directory: %w", rmErr))
 	}
@@ -353,13 +385,63 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 }
 
-// tellLeft says how to destroy by hand what still exists.
-func (r *harnessRun) tellLeft(left []runner.Leftover) {
+// names tells that an error names something in the directory, such as a log:
+// then it must be there to be read.
+func names(err error, dir string) bool {
+	return err != nil && dir != "" && strings.Contains(err.Error(), dir+string(filepath.Separator))
+}
+
+// placeless leaves out of an error where in the directory it happened.
+func placeless(err error, dir string) error {
+	if !names(err, dir) {
+		return err
+	}
+	place := regexp.MustCompile(` in ` + regexp.QuoteMeta(dir+string(filepath.Separator)) + `[^\s:]*`)
+	return &quietError{text: place.ReplaceAllString(err.Error(), ""), err: err}
+}
+
+// quietError is an error with another text.
+type quietError struct {
+	text string
+	err  error
+}
+
+func (e *quietError) Error() string { return e.text }
+
+func (e *quietError) Unwrap() error { return e.err }
+
+// tellKept says that a directory is left for a look at what an error names.
+func (r *harnessRun) tellKept(dir string) {
+	r.kept = dir
+	fmt.Fprintf(r.stderr, "Working directories and logs are kept in %s; the states there hold no resource.\n", dir)
+}
+
+// tellLeft says how to destroy by hand what still exists, and why it was not.
+func (r *harnessRun) tellLeft(left []runner.Leftover, result *harness.Result) {
+	full := false
 	for _, l := range left {
-		fmt.Fprintf(r.stderr, "%s still exists (%d resources). To destroy it:\n  cd %s && %s %s apply -destroy\n",
-			l.Object, l.Resources, shellQuote(l.Dir), l.Env, shellQuote(r.binary.Path))
+		fmt.Fprintf(r.stderr, "%s still exists (%d resources).\n", l.Object, l.Resources)
+		for _, n := range result.Notes {
+			if why, ok := strings.CutPrefix(n.Message, l.Object+" could not be destroyed: "); ok {
+				if n.Place != "" {
+					why = n.Place + ": " + why
+				}
+				fmt.Fprintf(r.stderr, "  It could not be destroyed: %s\n", why)
+				full = full || strings.Contains(why, noSpace)
+			}
+		}
+		if l.First != "" {
+			fmt.Fprintf(r.stderr, "  Before it can be destroyed: %s.\n", l.First)
+		}
+		fmt.Fprintf(r.stderr, "  To destroy it:\n    cd %s && %s %s apply -destroy\n", shellQuote(l.Dir), l.Env, shellQuote(r.binary.Path))
+	}
+	if len(left) > 0 && (full || strings.Contains(result.Error, noSpace)) {
+		fmt.Fprintf(r.stderr, "The disk is full: make room in the file system of %s first, or the runtime can store no state there.\n", shellQuote(result.Kept))
 	}
 }
+
+// noSpace is how the operating system says that a disk is full.
+const noSpace = "no space left on device"
 
 // shellQuote quotes a path for a shell, if it needs that.
 func shellQuote(s string) string {
@@ -397,7 +479,7 @@ func (r *harnessRun) cannotRun(err error) error {
 	}
 	result := &harness.Result{
 		Verdict: harness.VerdictError, Scenario: r.scenarios[0].ID, ControlPlane: r.plane.Name, Seed: r.seed, Error: err.Error(),
-		Modules: map[contract.Role]string{},
+		Modules: map[contract.Role]string{}, Kept: r.kept,
 	}
 	if r.binary != nil {
 		result.Runtime = r.binary.String()
@@ -422,7 +504,7 @@ func (r *harnessRun) report(results []*harness.Result) error {
 		if n > 0 {
 			fmt.Fprintln(r.stdout)
 		}
-		if err := report.Text(r.stdout, result, report.TextOptions{Colors: colourful(r.stdout)}); err != nil {
+		if err := report.Text(r.stdout, result, report.TextOptions{Colors: colourful(r.stdout), Questions: r.questions}); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,25 @@ func checkEmpty(t *testing.T, dir string) {
 	}
 }
 
+// checkNamed checks that everything in dir that a text names is there to be
+// read, and that nothing is kept for nothing. A run that was kept for an error
+// holds no resources.
+func checkNamed(t *testing.T, dir, text string) {
+	t.Helper()
+	named := false
+	for _, field := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\"'()", c) }) {
+		if path := strings.TrimRight(field, ":;,."); strings.HasPrefix(path, dir+"/") {
+			named = true
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("what is named is not there: %v", err)
+			}
+		}
+	}
+	if !named {
+		checkEmpty(t, dir)
+	}
+}
+
 // TestHarnessLife plays everything on OpenTofu, and the beginning on Terraform:
 // that both run the same life is tested with the simulation.
 func TestHarnessLife(t *testing.T) {
@@ -195,6 +215,15 @@ func TestHarnessFails(t *testing.T) {
 `}),
 			parts: []string{"FAILED", "no machine today", "machine/instance.tf:5:23"},
 		},
+		"an apply hangs": {
+			dir:   tiny(t, map[string]string{"machine/instance.tf": "resource \"terraform_data\" \"instance\" {\n  input = var.machine_name\n  provisioner \"local-exec\" {\n    command = \"exec sleep 300\"\n  }\n}\n"}),
+			args:  []string{"--step-timeout", "5s"},
+			parts: []string{"FAILED", "module/apply", "not done after 5s, and interrupted: it was still at work on terraform_data.instance", "raise --step-timeout"},
+		},
+		"a machine is protected": {
+			dir:   tiny(t, map[string]string{"machine/instance.tf": "resource \"terraform_data\" \"instance\" {\n  input = var.machine_name\n  lifecycle {\n    prevent_destroy = true\n  }\n}\n"}),
+			parts: []string{"FAILED", "CP-039", "remove prevent_destroy of terraform_data.instance", "machine/instance.tf:4"},
+		},
 		"as JUnit":    {dir: without, args: []string{"-o", "junit"}, parts: []string{"<?xml", `<testcase name="contract/provider_id`, "<failure"}},
 		"no progress": {dir: without, args: []string{"--no-progress"}, parts: []string{"FAILED"}},
 	}
@@ -216,7 +245,21 @@ func TestHarnessFails(t *testing.T) {
 }
 
 func TestHarnessUsage(t *testing.T) {
-	set := tiny(t, map[string]string{"machine/user.tf": "variable \"size\" {\n  type = string\n}\n"})
+	set := tiny(t, map[string]string{
+		"machine/user.tf": "variable \"size\" {\n  type = string\n}\n",
+		"cluster/user.tf": `variable "zones" {
+  type    = list(string)
+  default = []
+}
+variable "mode" {
+  default = "open"
+  validation {
+    condition     = var.mode == "open"
+    error_message = "mode must be open."
+  }
+}
+`,
+	})
 	tofu := runtimetest.OpenTofu(t).Path
 	tests := map[string]struct {
 		args  []string
@@ -237,10 +280,16 @@ func TestHarnessUsage(t *testing.T) {
 		"endpoint port words": {[]string{"--user-endpoint", "example.com:https", "x"}, []string{"1 to 65535"}},
 		"variable":            {[]string{"--var", "size", "x"}, []string{"NAME=VALUE"}},
 		"allow":               {[]string{"--allow", "CP-999", "x"}, []string{"CP-999", "CP-023"}},
+		"allow nonsense":      {[]string{"--allow", "contract/nonsense", "x"}, []string{`"contract/nonsense"`, "contract/health", "module/apply"}},
+		"allow module":        {[]string{"--allow", "module/x", "x"}, []string{`"module/x"`}},
+		"allow nothing":       {[]string{"--allow", "", "x"}, []string{`--allow ""`}},
+		"no scenario":         {[]string{"--scenario", "", "x"}, []string{`--scenario ""`}},
 		"timeout":             {[]string{"--timeout", "-1s", "x"}, []string{"negative"}},
 		"contract":            {[]string{"--contract", "v9", "x"}, []string{"v1alpha1"}},
 		"required variable":   {[]string{set}, []string{"machine module needs a value for variable size", "machine/user.tf:1", "--var size=VALUE"}},
-		"unknown variable":    {[]string{"--var", "size=1", "--var", "zone=a", set}, []string{"no module of the set declares it; declared are size"}},
+		"variable's type":     {[]string{"--var", "size=1", "--var", `cluster.zones=["a"`, set}, []string{"--var cluster.zones: variable zones of the cluster module", "cluster/user.tf:1", "it ends too early"}},
+		"variable refused":    {[]string{"--var", "size=1", "--var", "mode=shut", set}, []string{"--var mode: the cluster module refuses the value of variable mode", "cluster/user.tf:5", "mode must be open"}},
+		"unknown variable":    {[]string{"--var", "size=1", "--var", "zone=a", set}, []string{"no module of the set declares it; declared are mode, size, zones"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -291,11 +340,14 @@ func TestHarnessCannotRun(t *testing.T) {
 	apply := func(script string) func(t *testing.T) string {
 		return func(t *testing.T) string { return fake(t, "apply) "+script+" ;;") }
 	}
+	const lost = "what it was creating may exist although no state records it"
 	tests := map[string]struct {
 		set     func(t *testing.T) string
 		runtime func(t *testing.T) string
 		args    []string
 		parts   []string
+		// notes are parts of notes in the result.
+		notes []string
 	}{
 		"runtime is missing":        {runtime: func(*testing.T) string { return "./no-such-tofu" }, parts: []string{"finding a runtime: ./no-such-tofu", "no such file"}},
 		"runtime is not on PATH":    {runtime: func(*testing.T) string { return "no-such-tofu" }, parts: []string{"no such command on PATH"}},
@@ -303,19 +355,35 @@ func TestHarnessCannotRun(t *testing.T) {
 		"runtime is a directory":    {runtime: func(t *testing.T) string { return t.TempDir() + "/" }, parts: []string{"is a directory"}},
 		"runtime is too old":        {runtime: func(t *testing.T) string { return fake(t, "version) echo 'Terraform v1.4.7'; exit 0 ;;") }, parts: []string{"Terraform 1.4.7 is too old", "1.5.0 or newer"}},
 		"runtime is something else": {runtime: func(t *testing.T) string { return fake(t, "version) echo 'Pulumi v3'; exit 0 ;;") }, parts: []string{"did not answer as OpenTofu or Terraform", "Pulumi"}},
-		"runtime does not answer":   {runtime: func(t *testing.T) string { return fake(t, "version) exec sleep 300 ;;") }, args: []string{"--step-timeout", "200ms"}, parts: []string{"did not answer", "200ms"}},
+		"runtime does not answer":   {runtime: func(t *testing.T) string { return fake(t, "version) exec sleep 300 ;;") }, args: []string{"--step-timeout", "200ms"}, parts: []string{"did not answer", "200ms", "or give a longer --step-timeout"}},
 		"runtime crashes at once":   {runtime: func(t *testing.T) string { return fake(t, "version) kill -SEGV $$ ;;") }, parts: []string{"ended by signal"}},
 
 		"init crashes":         {runtime: func(t *testing.T) string { return fake(t, "init) echo 'panic: oh no' >&2; exit 2 ;;") }, parts: []string{"initialising the cluster module", "exit code 2", "oh no"}},
 		"apply crashes":        {runtime: apply("echo 'panic: index out of range' >&2; exit 2"), parts: []string{"apply", "TerraformCluster/demo", "exit code 2", "index out of range"}},
 		"apply is silent":      {runtime: apply("exit 1"), parts: []string{"apply", "exit code 1"}},
-		"apply is killed":      {runtime: apply("kill -KILL $$"), parts: []string{"apply", `ended by signal "killed"`}},
-		"apply hangs":          {runtime: apply("trap '' INT; exec sleep 300"), args: []string{"--step-timeout", "2s", "--grace", "100ms"}, parts: []string{"apply", "not done after 2s", "it was killed"}},
+		"apply is killed":      {runtime: apply("kill -KILL $$"), parts: []string{"apply", `ended by signal "killed"`}, notes: []string{lost}},
+		"apply hangs":          {runtime: apply("trap '' INT; exec sleep 300"), args: []string{"--step-timeout", "2s", "--grace", "100ms"}, parts: []string{"apply", "not done after 2s", "it was killed", "(log: ", "Working directories and logs are kept in"}, notes: []string{lost}},
 		"apply is garbage":     {runtime: apply("head -c 100000 /dev/urandom; echo; echo '{\"@level\":'; exit 1"), parts: []string{"apply", "exit code 1"}},
+		"garbage, and well":    {runtime: apply("head -c 1000 /dev/urandom | base64; exit 0"), parts: []string{"apply", "wrote no state", "(log: "}},
+		"plan is garbage":      {runtime: func(t *testing.T) string { return fake(t, "plan) echo hello; exit 0 ;;") }, parts: []string{"plan", "said nothing that can be read"}},
 		"the state is garbage": {runtime: apply("echo '{\"version\":' > terraform.tfstate; exit 0"), parts: []string{"apply", "terraform.tfstate", "reading state"}},
 		"the disk is full": {
 			runtime: apply(`echo '{"@level":"error","@message":"x","diagnostic":{"severity":"error","summary":"Failed to write state","detail":"write terraform.tfstate: no space left on device"},"type":"diagnostic"}'; exit 1`),
 			parts:   []string{"apply", "no space left on device"},
+		},
+
+		"version is not met": {
+			set: func(t *testing.T) string {
+				v := "terraform {\n  required_version = \"< 1.0\"\n}\n"
+				return tiny(t, map[string]string{"cluster/versions.tf": v, "cluster/versions.tofu": v})
+			},
+			parts: []string{"initialising the cluster module", `required_version is "< 1.0", and the runtime is OpenTofu`},
+		},
+		"registry is not there": {
+			set: func(t *testing.T) string {
+				return tiny(t, map[string]string{"machine/net.tf": "module \"net\" {\n  source  = \"registry.invalid/a/b/c\"\n  version = \"1.0.0\"\n}\n"})
+			},
+			parts: []string{"initialising the machine module", "registry.invalid", "machine/net.tf:1:1"},
 		},
 
 		"no such set":      {set: func(*testing.T) string { return "no-such-set" }, parts: []string{"no-such-set", "no such file or directory"}},
@@ -366,8 +434,13 @@ func TestHarnessCannotRun(t *testing.T) {
 			if r.Verdict != harness.VerdictError || r.Error == "" || r.ControlPlane != "kcp" {
 				t.Errorf("result %s", stdout)
 			}
+			for _, n := range tt.notes {
+				if !slices.ContainsFunc(r.Notes, func(note harness.Note) bool { return strings.Contains(note.Message, n) }) || !strings.Contains(stderr, n) {
+					t.Errorf("%q is not noted: %+v, %s", n, r.Notes, stderr)
+				}
+			}
 			if name != "the state is garbage" {
-				checkEmpty(t, tmp)
+				checkNamed(t, tmp, stderr)
 				return
 			}
 			// What cannot be read may hold anything: it is kept.
@@ -375,6 +448,65 @@ func TestHarnessCannotRun(t *testing.T) {
 				t.Errorf("left %v, kept %q", r.Left, r.Kept)
 			}
 		})
+	}
+}
+
+// TestHarnessTemporary: a directory for temporary files that is none is named, once.
+func TestHarnessTemporary(t *testing.T) {
+	binary, set := runtimetest.OpenTofu(t).Path, tiny(t, nil)
+	dir := filepath.Join(t.TempDir(), "nowhere")
+	t.Setenv("TMPDIR", dir)
+	code, _, stderr := captf(t, "harness", "run", "--runtime", binary, set)
+	if code != exitError || !strings.Contains(stderr, "making the scratch directory in "+dir) || !strings.Contains(stderr, "set TMPDIR") || strings.Contains(stderr, "finding a runtime") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// TestHarnessCannotDestroy: what stays is said with the reason, and with a
+// command that works once the reason is gone.
+func TestHarnessCannotDestroy(t *testing.T) {
+	tmp := scratchDir(t)
+	flag := filepath.Join(t.TempDir(), "stuck")
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := tiny(t, map[string]string{"cluster/stuck.tf": fmt.Sprintf(`resource "terraform_data" "stuck" {
+  lifecycle {
+    prevent_destroy = true
+  }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "test ! -e %s"
+  }
+}
+`, flag)})
+	code, stdout, stderr := captf(t, "harness", "run", "--runtime", runtimetest.OpenTofu(t).Path, "--scenario", "K1", "-o", "json", set)
+	var r harness.Result
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("exit %d: %v: %s", code, err, stderr)
+	}
+	if code != exitFailed || len(r.Left) != 1 || !strings.HasPrefix(r.Kept, tmp) || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].Message, "TerraformCluster/demo could not be destroyed: ") {
+		t.Errorf("exit %d, left %v, kept %q, notes %+v", code, r.Left, r.Kept, r.Notes)
+	}
+	if !strings.Contains(stderr, "It could not be destroyed: ") || !strings.Contains(stderr, "local-exec provisioner error") {
+		t.Errorf("the reason is not told: %s", stderr)
+	}
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	destroyByHand(t, stderr)
+	checkNoResources(t, r.Kept)
+}
+
+// TestHarnessQuestions: the questions for a person are only listed on request.
+func TestHarnessQuestions(t *testing.T) {
+	set, binary := tiny(t, nil), runtimetest.OpenTofu(t).Path
+	const question = "can the first control-plane node reach the endpoint"
+	for _, args := range [][]string{nil, {"--questions"}} {
+		_, stdout, _ := captf(t, append([]string{"harness", "run", "--runtime", binary, "--scenario", "K1", set}, args...)...)
+		if strings.Contains(stdout, question) != (args != nil) || !strings.Contains(stdout, "to be checked by a person") {
+			t.Errorf("with %v:\n%s", args, stdout)
+		}
 	}
 }
 

@@ -64,8 +64,8 @@ func watchInterrupts(parent context.Context, told func(n int)) *interrupts {
 				told(n)
 				i.cancel(errInterrupted)
 			case 2:
+				close(i.force) // before it is told, so that nothing else is begun and told
 				told(n)
-				close(i.force)
 			}
 		}
 	})

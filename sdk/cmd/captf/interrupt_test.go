@@ -146,7 +146,7 @@ func destroyByHand(t *testing.T, stderr string) {
 	t.Helper()
 	commands := 0
 	for l := range strings.Lines(stderr) {
-		command, ok := strings.CutPrefix(l, "  cd ")
+		command, ok := strings.CutPrefix(strings.TrimSpace(l), "cd ")
 		if !ok {
 			continue
 		}
@@ -212,6 +212,9 @@ func TestHarnessInterruptTwice(t *testing.T) {
 	stderr := p.stderr.String()
 	if code != exitError || !strings.Contains(stderr, "stopped at once") || !strings.Contains(stderr, "TerraformCluster/demo still exists") {
 		t.Errorf("exit %d\n%s", code, stderr)
+	}
+	if strings.Contains(stderr, "destroys what is left") {
+		t.Errorf("the story tells of a destroy that is not done:\n%s", stderr)
 	}
 	if !strings.Contains(p.stdout.String(), p.tmp) {
 		t.Errorf("the result does not say where the state is:\n%s", p.stdout.String())

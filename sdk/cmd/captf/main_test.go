@@ -31,6 +31,9 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{"unknown command", []string{"lint"}, `captf has no command "lint"`},
+		{"help about nothing", []string{"help", "nope"}, `captf has no command "nope": there are`},
+		{"help about no subcommand", []string{"help", "harness", "nope"}, `captf harness has no command "nope": there are list, run`},
+		{"help about a leaf", []string{"help", "version", "nope"}, `captf version has no command "nope"`},
 		{"unknown flag", []string{"scaffold", "--force", "d"}, "unknown flag: --force"},
 		{"no directory", []string{"scaffold", "--set"}, "one directory is needed"},
 		{"two directories", []string{"scaffold", "--set", "a", "b"}, "there are 2 arguments"},
@@ -65,7 +68,7 @@ func TestUsage(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{nil, {"--help"}, {"scaffold", "--help"}} {
+	for _, args := range [][]string{nil, {"--help"}, {"scaffold", "--help"}, {"help"}, {"help", "harness", "run"}} {
 		code, stdout, stderr := captf(t, args...)
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, "Usage:") {
 			t.Errorf("captf %v: exit %d, %q, %q", args, code, stdout, stderr)

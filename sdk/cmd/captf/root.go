@@ -46,8 +46,39 @@ not run; 3 the command line is wrong.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.SetVersionTemplate("{{ .Name }} {{ .Version }}\n")
+	root.SetHelpCommand(newHelpCommand(root))
 	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newVersionCommand())
 	return root
+}
+
+// newHelpCommand returns captf help, which tells a wrong command from a right one.
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			// Find stops at the last word that is a command; what is left must be nothing.
+			cmd, rest, err := root.Find(args)
+			if cmd == nil {
+				return usage(err)
+			}
+			if len(rest) > 0 {
+				return noSubcommand(cmd, rest)
+			}
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if cmd, rest, err := root.Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range cmd.Commands() {
+					if sub.IsAvailableCommand() {
+						names = append(names, sub.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // noSubcommand is the argument check of a command that only has subcommands.
@@ -60,6 +91,9 @@ func noSubcommand(cmd *cobra.Command, args []string) error {
 		if sub.IsAvailableCommand() {
 			names = append(names, sub.Name())
 		}
+	}
+	if len(names) == 0 {
+		return usage(fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0]))
 	}
 	return usage(fmt.Errorf("%s has no command %q: there are %s", cmd.CommandPath(), args[0], strings.Join(names, ", ")))
 }

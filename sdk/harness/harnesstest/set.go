@@ -29,6 +29,9 @@ type Set struct {
 	Outputs func(object string, in contract.Inputs, outputs map[string]any)
 	// Fail may let a run fail: it returns the error's text, "" for success.
 	Fail func(op harness.Op, object string, in contract.Inputs) string
+	// Hung may let a failed run be one that was not done in time: it returns the
+	// addresses that were worked on, nil for another failure.
+	Hung func(op harness.Op, object string, in contract.Inputs) []string
 	// Changes may replace the planned changes of a run; nil keeps them.
 	Changes func(op harness.Op, object string, in contract.Inputs, changes []harness.Change) []harness.Change
 	// Planned may replace the planned content of a run; nil keeps it.
@@ -146,6 +149,9 @@ func (s *Set) run(ctx context.Context, op harness.Op, name string, in contract.I
 	if s.Fail != nil {
 		if text := s.Fail(op, name, in); text != "" {
 			run.Failed = true
+			if s.Hung != nil {
+				run.Hung = s.Hung(op, name, in)
+			}
 			run.Diagnostics = []harness.Diagnostic{{Severity: "error", Summary: text}}
 		}
 	}

@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/versions"
+	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/runner"
 	"github.com/captf-toolkit/captf/sdk/runtime"
 	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
@@ -58,12 +62,6 @@ resource "terraform_data" "y" {
 `},
 			summary: "Unsupported attribute", at: "machine/main.tf:2:39",
 		},
-		"found by init": {
-			files: map[string]string{
-				"machine/main.tf": "module \"net\" {\n  source  = \"./net\"\n  version = \"1.0.0\"\n}\n", "machine/net/net.tf": "",
-			},
-			summary: "Invalid registry module source address", at: "machine/main.tf:2:13",
-		},
 		"nothing of that name": {
 			files:   map[string]string{"machine/main.tf": "resource \"terraform_data\" \"x\" {\n  input = local.nothing\n}\n"},
 			summary: "Reference to undeclared local value", at: "machine/main.tf:2:11",
@@ -93,6 +91,152 @@ resource "terraform_data" "y" {
 			})
 		}
 	})
+}
+
+// TestInitFails: whatever makes init fail keeps the set from being played, with
+// the place in the module as the user gave it.
+func TestInitFails(t *testing.T) {
+	tests := map[string]struct {
+		files map[string]string
+		parts []string
+	}{
+		"a module with a version that is no registry's": {
+			files: map[string]string{
+				"machine/main.tf": "module \"net\" {\n  source  = \"./net\"\n  version = \"1.0.0\"\n}\n", "machine/net/net.tf": "",
+			},
+			parts: []string{"initialising the machine module", "/machine/main.tf:2:13: Invalid registry module source address"},
+		},
+		"another version is asked for": {
+			// OpenTofu heeds it in its own files only.
+			files: map[string]string{
+				"cluster/versions.tf": "terraform {\n  required_version = \">= 99.1\"\n}\n", "cluster/versions.tofu": "terraform {\n  required_version = \">= 99.1\"\n}\n",
+			},
+			parts: []string{"initialising the cluster module", "cluster/versions.t", ":2: required_version is \">= 99.1\", and the runtime is ", "--runtime"},
+		},
+		"a called module asks for another version": {
+			files: map[string]string{
+				"machine/main.tf": "module \"net\" {\n  source = \"./net\"\n}\n", "machine/net/net.tf": "terraform {\n  required_version = \"~> 0.12\"\n}\n",
+				"machine/net/net.tofu": "terraform {\n  required_version = \"~> 0.12\"\n}\n",
+			},
+			parts: []string{"initialising the machine module", "machine/net/net.t", ":2: required_version is \"~> 0.12\""},
+		},
+		"a registry that does not answer": {
+			files: map[string]string{"machine/main.tf": "module \"net\" {\n  source  = \"registry.invalid/a/b/c\"\n  version = \"1.0.0\"\n}\n"},
+			parts: []string{"initialising the machine module", "machine/main.tf:1:1", "registry.invalid"},
+		},
+	}
+	runtimetest.Each(t, func(t *testing.T, b *runtime.Binary) {
+		for name, tt := range tests {
+			t.Run(name, func(t *testing.T) {
+				dir := small(t, tt.files)
+				set, err := runner.OpenSet(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = runner.New(t.Context(), set, runner.Options{Binary: b, Scratch: t.TempDir(), Definition: versions.Default()})
+				if err == nil {
+					t.Fatal("it can be played")
+				}
+				for _, p := range tt.parts {
+					if !strings.Contains(err.Error(), p) {
+						t.Errorf("%q is not in: %v", p, err)
+					}
+				}
+				if strings.Contains(err.Error(), "../") || strings.Contains(err.Error(), "module.role") {
+					t.Errorf("the error names what no author knows: %v", err)
+				}
+			})
+		}
+	})
+}
+
+// TestHung: a run that is not done in time is the module's failure, and says
+// what it was at.
+func TestHung(t *testing.T) {
+	runtimetest.Each(t, func(t *testing.T, b *runtime.Binary) {
+		r := openRunner(t, b, small(t, map[string]string{"machine/main.tf": `resource "terraform_data" "quick" {}
+resource "terraform_data" "slow" {
+  input = terraform_data.quick.id
+  provisioner "local-exec" {
+    command = "exec sleep 300"
+  }
+}
+`}), func(o *runner.Options) { o.StepTimeout = 4 * time.Second })
+		run, err := r.Apply(t.Context(), "m", machineInputs("m", nil, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !run.Failed || !slices.Equal(run.Hung, []string{"terraform_data.slow"}) {
+			t.Fatalf("failed %t, hung at %v", run.Failed, run.Hung)
+		}
+		if d := run.Diagnostics[0]; !strings.Contains(d.Summary, "not done after 4s") || !strings.Contains(d.Detail, "terraform_data.slow") {
+			t.Errorf("first diagnostic %+v", d)
+		}
+		if got := addresses(run.Resources); !slices.Equal(got, []string{"terraform_data.quick", "terraform_data.slow"}) {
+			t.Errorf("resources %v", got)
+		}
+		if notes := r.Notes(); len(notes) > 0 {
+			t.Errorf("an apply that ended in order is noted: %v", notes)
+		}
+		must(t)(r.Destroy(t.Context(), "m", machineInputs("m", nil, true)))
+	})
+}
+
+// TestProtected: what is left of a protected object can be destroyed by hand
+// with what is told of it, and a protected machine is a failure that leaves nothing.
+func TestProtected(t *testing.T) {
+	protect := "resource \"terraform_data\" \"x\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n}\n"
+	runtimetest.Each(t, func(t *testing.T, b *runtime.Binary) {
+		dir := small(t, map[string]string{
+			"machine/main.tf": protect, "cluster/main.tf": "module \"lb\" {\n  source = \"./lb\"\n}\n",
+			"cluster/lb/a.tf": protect,
+			// Read last: what the harness lifts must win even so.
+			"cluster/lb/z_override.tf": protect,
+		})
+		r := openRunner(t, b, dir, nil)
+		if got := r.Module(contract.RoleCluster).Protected; len(got) != 1 || got[0].Address != "module.lb.terraform_data.x" || !strings.HasSuffix(got[0].Range, "cluster/lb/z_override.tf:3") {
+			t.Errorf("protected are %v", got)
+		}
+		must(t)(r.Apply(t.Context(), "c", clusterInputs()))
+		left, err := r.Left()
+		if err != nil || len(left) != 1 || left[0].First != "" {
+			t.Fatalf("left %+v, %v", left, err)
+		}
+		c := exec.Command("sh", "-c", "cd "+left[0].Dir+" && "+left[0].Env+" "+b.Path+" apply -destroy -auto-approve -no-color")
+		c.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.DevNull)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("destroying by hand: %v: %s", err, out)
+		}
+		must(t)(r.Apply(t.Context(), "c", clusterInputs()))
+		must(t)(r.Destroy(t.Context(), "c", clusterInputs()))
+
+		in := machineInputs("m", nil, true)
+		must(t)(r.Apply(t.Context(), "m", in))
+		run, err := r.Destroy(t.Context(), "m", in)
+		if err != nil || !run.Failed || !harness.BlockedByPreventDestroy(run.Diagnostics[0]) || run.Diagnostics[0].Address != "" && run.Diagnostics[0].Address != "terraform_data.x" {
+			t.Errorf("run %+v, %v", run, err)
+		}
+		if left, err := r.Left(); err != nil || len(left) > 0 {
+			t.Errorf("left %+v, %v", left, err)
+		}
+	})
+}
+
+// TestProtectedWhereNoCopyWorks: then a person has to lift it.
+func TestProtectedWhereNoCopyWorks(t *testing.T) {
+	r := openRunner(t, runtimetest.OpenTofu(t), small(t, map[string]string{
+		"cluster/main.tf": "resource \"terraform_data\" \"x\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n}\nmodule \"shared\" {\n  source = \"../shared\"\n}\n",
+		"shared/x.tf":     "",
+	}), nil)
+	must(t)(r.Apply(t.Context(), "c", clusterInputs()))
+	run, err := r.Destroy(t.Context(), "c", clusterInputs())
+	if err != nil || !run.Failed {
+		t.Fatalf("run %+v, %v", run, err)
+	}
+	left, err := r.Left()
+	if err != nil || len(left) != 1 || !strings.Contains(left[0].First, "lift prevent_destroy of terraform_data.x") || !strings.Contains(left[0].First, "cluster/main.tf:3") {
+		t.Errorf("left %+v, %v", left, err)
+	}
 }
 
 // TestUndeclared: what the module lacks of the contract is left out of the
@@ -188,7 +332,15 @@ resource "terraform_data" "x" {
 
 func TestVariables(t *testing.T) {
 	dir := small(t, map[string]string{
-		"cluster/user.tf": "variable \"region\" {\n  type = string\n}\nvariable \"zones\" {\n  type    = list(string)\n  default = []\n}\n",
+		"cluster/user.tf": "variable \"region\" {\n  type = string\n}\nvariable \"zones\" {\n  type    = list(string)\n  default = []\n}\n" + `variable "mode" {
+  type    = string
+  default = "open"
+  validation {
+    condition     = contains(["open", "closed"], var.mode)
+    error_message = "mode must be open or closed."
+  }
+}
+`,
 		"machine/user.tf": `variable "region" {
   type    = string
   default = "nowhere"
@@ -223,11 +375,17 @@ resource "terraform_data" "x" {
 		"an equals sign in it": {args: []string{"region=eu", "policy=a=b"}, input: `{"policy":"a=b","region":"eu","size":1,"tags":{}}`},
 		"list":                 {args: []string{"region=eu", `zones=["a"]`}, input: `{"policy":"","region":"eu","size":1,"tags":{}}`},
 		"missing":              {problems: []string{"cluster module needs a value for variable region", "cluster/user.tf:1", "--var region=VALUE"}},
-		"unknown":              {args: []string{"region=eu", "sise=2"}, problems: []string{"variable sise: no module of the set declares it; declared are policy, region, size, tags, zones"}},
-		"unknown for a role":   {args: []string{"region=eu", "cluster.size=2"}, problems: []string{"variable size: the cluster module does not declare it; declared are region, zones"}},
+		"unknown":              {args: []string{"region=eu", "sise=2"}, problems: []string{"variable sise: no module of the set declares it; declared are mode, policy, region, size, tags, zones"}},
+		"unknown for a role":   {args: []string{"region=eu", "cluster.size=2"}, problems: []string{"variable size: the cluster module does not declare it; declared are mode, region, zones"}},
 		"no such module":       {args: []string{"region=eu", "machinepool.size=2"}, problems: []string{"the set has no machinepool module"}},
 		"of the contract":      {args: []string{"region=eu", "machine_name=x"}, problems: []string{"variable machine_name", "contract"}},
 		"reserved":             {args: []string{"region=eu", "captf_tags={}"}, problems: []string{"captf_"}},
+		"no number":            {args: []string{"region=eu", "size=big"}, problems: []string{"--var size: variable size of the machine module", "machine/user.tf:5", "a number", "a number is required"}},
+		"broken JSON":          {args: []string{"region=eu", `cluster.zones=["s3cr3t"`}, problems: []string{"--var cluster.zones: variable zones of the cluster module", "must be JSON for a list of string", "it ends too early"}},
+		"broken in the middle": {args: []string{"region=eu", `zones=["s3cr3t",,]`}, problems: []string{"it breaks at character 11"}},
+		"no list":              {args: []string{"region=eu", "zones=12"}, problems: []string{"must be a list of string", "list of string required, but have number"}},
+		"inside":               {args: []string{"region=eu", `zones=["a",["s3cr3t"]]`}, problems: []string{"must be a list of string: element 1: string required"}},
+		"refused":              {args: []string{"region=eu", "cluster.mode=s3cr3t"}, problems: []string{"--var cluster.mode: the cluster module refuses the value of variable mode (", "cluster/user.tf:8", "mode must be open or closed."}},
 		"a fraction":           {args: []string{"region=eu", "size=1.5"}, problems: []string{"variable size of the machine module"}},
 	}
 	b := runtimetest.OpenTofu(t)
@@ -249,6 +407,9 @@ resource "terraform_data" "x" {
 			if len(tt.problems) > 0 {
 				if _, ok := errors.AsType[*runner.VariableError](err); !ok {
 					t.Fatalf("error %v", err)
+				}
+				if strings.Contains(err.Error(), "s3cr3t") {
+					t.Errorf("the error holds the value: %v", err)
 				}
 				for _, p := range tt.problems {
 					if !strings.Contains(err.Error(), p) {

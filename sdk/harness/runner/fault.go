@@ -160,8 +160,11 @@ func referee(t hcl.Traversal) string {
 	}
 }
 
-// faultDir is where the copy of the module lies.
-func (d *roleDir) faultDir() string { return filepath.Join(d.dir, ".fault", "module") }
+// copyDir is where a changed copy of the module lies; name is .fault or .lifted.
+func (d *roleDir) copyDir(name string) string { return filepath.Join(d.dir, name, "module") }
+
+// copySource is the source address of a copy for a root in an object's directory.
+func copySource(name string) string { return "../" + name + "/module" }
 
 // PartialApply implements [harness.Modules]. It applies a copy of the module
 // that holds one more resource, which fails once the first one exists. The plan
@@ -172,7 +175,7 @@ func (r *Runner) PartialApply(ctx context.Context, name string, in contract.Inpu
 		return nil, false, err
 	}
 	d := o.role
-	if !d.fault.ok || d.broken != nil {
+	if !d.fault.ok {
 		return nil, false, nil
 	}
 	d.fault.once.Do(func() { d.fault.err = d.makeFault(ctx) })
@@ -192,33 +195,40 @@ func (r *Runner) PartialApply(ctx context.Context, name string, in contract.Inpu
 	return run, true, err
 }
 
-// makeFault copies the module, adds the fault and initialises a data directory for it.
+// makeFault makes the copy of the module that holds the fault.
 func (d *roleDir) makeFault(ctx context.Context) error {
-	to := d.faultDir()
-	if err := copyModule(d.member.real, to); err != nil {
-		return fmt.Errorf("copying the %s module: %w", d.member.role, err)
-	}
-	text, err := faultJSON(d.fault.first.resource)
-	if err != nil {
-		return fmt.Errorf("copying the %s module: %w", d.member.role, err)
-	}
-	if err := os.WriteFile(filepath.Join(to, filepath.FromSlash(d.fault.first.dir), faultFile), text, 0o600); err != nil {
-		return fmt.Errorf("copying the %s module: %w", d.member.role, err)
+	rt, err := d.copyFor(ctx, ".fault", func(to string) error {
+		text, err := faultJSON(d.fault.first.resource)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, filepath.FromSlash(d.fault.first.dir), faultFile), text, 0o600)
+	})
+	d.fault.root = rt
+	return err
+}
+
+// copyFor copies the module, lets change change the copy, and initialises a
+// data directory for it.
+func (d *roleDir) copyFor(ctx context.Context, name string, change func(to string) error) (root, error) {
+	to := d.copyDir(name)
+	err := copyModule(d.member.real, to)
+	if err == nil {
+		err = change(to)
 	}
 	// As deep as the objects' directories, like that of the role's own init.
-	o := &object{role: d, name: "init", dir: filepath.Join(d.dir, ".fault-init")}
-	source, err := sourcePath(o.dir, to)
+	o := &object{role: d, name: "init", dir: filepath.Join(d.dir, name+"-init")}
+	rt := root{source: copySource(name), dataDir: filepath.Join(d.dir, name, ".terraform")}
+	if err == nil {
+		err = d.shareProviders(rt.dataDir)
+	}
 	if err != nil {
-		return fmt.Errorf("copying the %s module: %w", d.member.role, err)
+		return root{}, fmt.Errorf("copying the %s module: %w", d.member.role, err)
 	}
-	d.fault.root = root{source: source, dataDir: filepath.Join(d.dir, ".fault", "data")}
-	if err := d.shareProviders(d.fault.root.dataDir); err != nil {
-		return fmt.Errorf("copying the %s module: %w", d.member.role, err)
+	if err := o.init(ctx, rt); err != nil {
+		return root{}, fmt.Errorf("initialising a copy of the %s module: %w", d.member.role, err)
 	}
-	if _, err := o.init(ctx, d.fault.root); err != nil {
-		return fmt.Errorf("initialising a copy of the %s module: %w", d.member.role, err)
-	}
-	return nil
+	return rt, nil
 }
 
 // shareProviders lets another data directory have the providers that the role's

@@ -16,7 +16,11 @@ func (m *member) describe(view *module.Module) (harness.ModuleInfo, error) {
 		Outputs: map[string]string{}, Sensitive: map[string]bool{}, Variables: map[string]string{},
 	}
 	for _, o := range view.Outputs {
-		info.Outputs[o.Name] = m.place(o.DefRange.Filename, o.DefRange.Start.Line)
+		at := o.DefRange
+		if value := o.RangeOf("value"); value.Filename != at.Filename {
+			at = value // an override file replaced the value
+		}
+		info.Outputs[o.Name] = m.place(at.Filename, at.Start.Line)
 		info.Sensitive[o.Name] = o.Sensitive
 	}
 	for _, v := range view.Variables {

@@ -21,6 +21,8 @@ type Leftover struct {
 	Dir, Env string
 	// Resources is how many managed resources are in its state.
 	Resources int
+	// First is what must be done before that, "" when nothing must.
+	First string
 }
 
 // Left returns the objects whose states hold resources, in the order of
@@ -34,10 +36,32 @@ func (r *Runner) Left() ([]Leftover, error) {
 			errs = append(errs, err) // what cannot be read may hold anything
 		}
 		if n > 0 || err != nil {
-			left = append(left, Leftover{Object: o.ref(), Dir: o.dir, Env: "TF_DATA_DIR=../.terraform", Resources: n})
+			l := Leftover{Object: o.ref(), Dir: o.dir, Env: "TF_DATA_DIR=../.terraform", Resources: n}
+			if err := o.leave(&l); err != nil {
+				errs = append(errs, err)
+			}
+			left = append(left, l)
 		}
 	}
 	return left, errors.Join(errs...)
+}
+
+// leave makes an object's directory one in which a destroy by hand works.
+func (o *object) leave(l *Leftover) error {
+	lifted := o.role.lifted
+	if len(lifted.protected) == 0 {
+		return nil
+	}
+	if !lifted.ok || o.inputs == nil {
+		p := lifted.protected[0]
+		l.First = fmt.Sprintf("lift prevent_destroy of %s (%s)", p.Address, p.Range)
+		return nil
+	}
+	if _, err := o.prepare(o.inputs, lifted.root); err != nil {
+		return err
+	}
+	l.Env = "TF_DATA_DIR=../.lifted/.terraform"
+	return nil
 }
 
 // created returns the objects that something was run for, in the order of deletion.

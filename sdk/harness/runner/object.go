@@ -44,10 +44,8 @@ type roleDir struct {
 	declared map[string]bool
 	// builtin tells that the module needs no provider but the built-in one.
 	builtin bool
-	// broken is set when init failed because of the module.
-	broken []harness.Diagnostic
-
-	fault faultCopy
+	fault   faultCopy
+	lifted  liftedCopy
 }
 
 // dataDir is the data directory that the objects of a role share.

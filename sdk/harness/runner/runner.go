@@ -58,6 +58,8 @@ type Runner struct {
 
 	mu      sync.Mutex
 	objects map[objectKey]*object
+	// notes are what a person should know of runs that were killed.
+	notes []harness.Note
 }
 
 type objectKey struct {
@@ -128,6 +130,10 @@ func (r *Runner) openRole(m *member, user userVariables) error {
 	if d.source, err = sourcePath(d.initDir(), m.real); err != nil {
 		return fmt.Errorf("opening the %s module: %w", m.role, err)
 	}
+	d.lifted.protected = protectedResources(view, m.place)
+	for _, p := range d.lifted.protected {
+		d.info.Protected = append(d.info.Protected, p.Protected)
+	}
 	d.fault.first, d.fault.ok = firstResource(view)
 	d.fault.ok = d.fault.ok && !m.escapes(r.reader())
 	r.roles[m.role] = d
@@ -192,31 +198,53 @@ func (d *roleDir) init(ctx context.Context) error {
 	if err := copyFile(filepath.Join(d.member.real, lockFile), filepath.Join(o.dir, lockFile)); err != nil {
 		return fmt.Errorf("initialising the %s module %s: %w", d.member.role, d.member.dir, err)
 	}
-	res, err := o.init(ctx, d.plainRoot())
-	failed, fatal := failure(err)
-	// An error in a file is the module's; without a place it is that a provider or
-	// a registry cannot be reached.
-	if fatal != nil || failed && !located(err) {
-		return fmt.Errorf("initialising the %s module %s: %w", d.member.role, d.member.dir, err)
+	if err := o.init(ctx, d.plainRoot()); err != nil {
+		return fmt.Errorf("initialising the %s module %s: %w", d.member.role, d.member.dir, d.explainInit(err))
 	}
-	if failed {
-		d.broken = o.diagnostics(res.Diagnostics)
+	view, err := d.member.view(d.r.reader())
+	if err == nil {
+		err = d.checkValidations(ctx, view)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return d.lift(ctx)
 }
 
-func (o *object) init(ctx context.Context, rt root) (*runtime.Result, error) {
+// explainInit says of a module for another version of the runtime what it asks
+// for; every other reason for which init fails is said by the runtime.
+func (d *roleDir) explainInit(err error) error {
+	re, ok := errors.AsType[*runtime.RunError](err)
+	if !ok {
+		return err
+	}
+	view, viewErr := d.member.view(d.r.reader())
+	if viewErr != nil {
+		return err
+	}
+	var unmet []string
+	walkCalls(view, func(_ string, m *module.Module) {
+		for _, c := range m.Versions {
+			at := d.member.place(c.Range.Filename, c.Range.Start.Line)
+			blamed := slices.ContainsFunc(re.Diagnostics, func(g runtime.Diagnostic) bool { return fmt.Sprintf("%s:%d", g.File, g.Line) == at })
+			if c.Effective && blamed {
+				unmet = append(unmet, fmt.Sprintf("%s: %s is %q, and the runtime is %s", at, c.Argument, c.Raw, d.r.o.Binary))
+			}
+		}
+	})
+	if len(unmet) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: name another runtime with --runtime, or change the constraint", strings.Join(unmet, "; "))
+}
+
+func (o *object) init(ctx context.Context, rt root) error {
 	w, err := o.prepare(sample(o.role.member.role), rt)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var res *runtime.Result
-	err = o.role.r.process(ctx, func() (*runtime.Result, error) {
-		var err error
-		res, err = w.Init(ctx, runtime.InitOptions{})
-		return res, err
-	})
-	return res, err
+	err = o.role.r.process(ctx, func() (*runtime.Result, error) { return w.Init(ctx, runtime.InitOptions{}) })
+	return o.readable(err)
 }
 
 // sample are inputs for the root that init reads. Init looks at no value, but
@@ -323,9 +351,13 @@ func (r *Runner) Refresh(ctx context.Context, name string, in contract.Inputs) (
 
 // Destroy implements [harness.Modules].
 func (r *Runner) Destroy(ctx context.Context, name string, in contract.Inputs) (*harness.Run, error) {
-	return r.run(ctx, harness.OpDestroy, name, in, func(ctx context.Context, w *runtime.Workdir) (*runtime.Result, error) {
-		return w.Destroy(ctx, runtime.ApplyOptions{})
-	})
+	o, err := r.object(name, in)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.destroy(ctx, in)
 }
 
 // PlanValues implements [harness.Modules].
@@ -374,12 +406,6 @@ func (r *Runner) run(ctx context.Context, op harness.Op, name string, in contrac
 func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt root, do operation) (*harness.Run, error) {
 	r := o.role.r
 	r.clock.countRun()
-	if o.role.broken != nil {
-		return &harness.Run{
-			Op: op, Failed: true, Diagnostics: slices.Clone(o.role.broken),
-			Values: contract.Values{Declared: o.role.declared},
-		}, nil
-	}
 	if op == harness.OpApply || op == harness.OpDestroy || o.inputs == nil {
 		o.inputs = in
 	}
@@ -396,9 +422,18 @@ func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt 
 	if res != nil && res.RescuedState != "" {
 		err = errors.Join(err, o.adopt(res.RescuedState))
 	}
-	failed, fatal := failure(err)
+	o.noteKilled(op, err)
+	var late *runtime.RunError
+	if re, ok := errors.AsType[*runtime.RunError](err); ok && re.Timeout {
+		late = re
+	}
+	failed, fatal := failure(res, err)
 	if fatal != nil {
-		return nil, fatal
+		return nil, o.readable(fatal)
+	}
+	if !failed && !answered(op, res, filepath.Join(o.dir, stateFile)) {
+		return nil, fmt.Errorf("running %s %s in %s: it ended well, but wrote no state and said nothing that can be read (log: %s)",
+			r.o.Binary, op, o.dir, res.Log)
 	}
 	state, err := w.State()
 	if err != nil {
@@ -409,6 +444,10 @@ func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt 
 		Changes:     changes(res.Planned),
 		Values:      contract.Values{Outputs: state.Values(), Declared: o.role.declared},
 		Diagnostics: o.diagnostics(res.Diagnostics),
+	}
+	if late != nil {
+		run.Hung = hung(res, late.After)
+		run.Diagnostics = slices.Insert(run.Diagnostics, 0, hungDiagnostic(run.Hung, late))
 	}
 	for _, a := range res.Outputs {
 		run.OutputsChanged = run.OutputsChanged || a != "" && a != runtime.NoOp

@@ -1,16 +1,24 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/sdk/module"
+	"github.com/captf-toolkit/captf/sdk/runtime"
 )
 
 // Variable is a user variable as it was given on the command line.
@@ -42,6 +50,14 @@ func ParseVariable(arg string) (Variable, error) {
 	return v, nil
 }
 
+// flag is how the variable is named on the command line.
+func (v Variable) flag() string {
+	if v.Role == "" {
+		return v.Name
+	}
+	return string(v.Role) + "." + v.Name
+}
+
 // VariableError lists what is wrong with the variables that were given for a
 // set: unknown names, wrong values, required ones that are missing.
 type VariableError struct {
@@ -57,6 +73,8 @@ type userVariables struct {
 	vars []contract.Variable
 	// secrets are the values that the module declares sensitive.
 	secrets []string
+	// given are the variables as they were given, by name.
+	given map[string]Variable
 }
 
 // assign gives each variable to the modules that it is for.
@@ -85,14 +103,20 @@ func assign(s *Set, rt module.Runtime, def contract.Definition, given []Variable
 				chosen[v.Name] = i
 			}
 		}
-		var uv userVariables
+		uv := userVariables{given: map[string]Variable{}}
 		for _, name := range slices.Sorted(maps.Keys(chosen)) {
 			decl := view.Variable(name)
 			value := variableValue(decl, given[chosen[name]].Value)
+			if problem := misfit(decl, value, given[chosen[name]].Value); problem != "" {
+				problems = append(problems, fmt.Sprintf("--var %s: variable %s of the %s module (%s): %s", given[chosen[name]].flag(), name, role,
+					m.place(decl.DefRange.Filename, decl.DefRange.Start.Line), problem))
+				continue
+			}
 			if _, vs := contract.ParseVariables(spec, []contract.Variable{{Name: name, Value: value}}); len(vs) > 0 {
 				problems = append(problems, fmt.Sprintf("variable %s of the %s module: %s", name, role, vs[0].Message))
 			}
 			uv.vars = append(uv.vars, contract.Variable{Name: name, Value: value})
+			uv.given[name] = given[chosen[name]]
 			if decl.Sensitive {
 				uv.secrets = append(uv.secrets, given[chosen[name]].Value)
 			}
@@ -153,6 +177,79 @@ func unused(s *Set, rt module.Runtime, def contract.Definition, v Variable) stri
 	return fmt.Sprintf("variable %s: %s; declared are %s", v.Name, who, strings.Join(have, ", "))
 }
 
+// misfit says why a value does not fit the type of its variable, "" if it does.
+// It never holds the value.
+func misfit(decl *module.Variable, raw json.RawMessage, text string) string {
+	implied, err := ctyjson.ImpliedType(raw)
+	if err != nil {
+		return "the value is no JSON"
+	}
+	value, err := ctyjson.Unmarshal(raw, implied)
+	if err != nil {
+		return "the value is no JSON"
+	}
+	if value.IsNull() {
+		if !decl.Nullable && !decl.HasDefault {
+			return "null is given, but it has nullable = false"
+		}
+		return ""
+	}
+	if decl.TypeDefaults != nil {
+		value = decl.TypeDefaults.Apply(value)
+	}
+	_, err = convert.Convert(value, decl.Type)
+	if err == nil {
+		return ""
+	}
+	kind := decl.Type.FriendlyNameForConstraint()
+	if text == strings.TrimSpace(text) && !json.Valid([]byte(text)) && !decl.Type.IsPrimitiveType() {
+		return fmt.Sprintf("the value must be JSON for %s, and it is no valid JSON: %s", article(kind), syntaxError(text))
+	}
+	reason := err.Error()
+	var at cty.PathError
+	if errors.As(err, &at) && len(at.Path) > 0 {
+		reason = pathText(at.Path) + ": " + at.Error()
+	}
+	return fmt.Sprintf("the value must be %s: %s", article(kind), reason)
+}
+
+// article puts the indefinite article before the name of a type.
+func article(kind string) string {
+	if kind != "" && strings.ContainsRune("aeiou", rune(kind[0])) {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// syntaxError says where a text stops being JSON, without its content.
+func syntaxError(text string) string {
+	var v any
+	err := json.Unmarshal([]byte(text), &v)
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+		if se.Offset >= int64(len(text)) {
+			return "it ends too early"
+		}
+		return fmt.Sprintf("it breaks at character %d", se.Offset)
+	}
+	return "it cannot be read"
+}
+
+// pathText is a path inside a value, such as .zones[0].name.
+func pathText(path cty.Path) string {
+	var b strings.Builder
+	for _, step := range path {
+		switch s := step.(type) {
+		case cty.GetAttrStep:
+			b.WriteString("." + s.Name)
+		case cty.IndexStep:
+			if key, ok := literalKey(s.Key); ok {
+				b.WriteString("[" + key + "]")
+			}
+		}
+	}
+	return b.String()
+}
+
 // variableValue is a value as JSON: the text itself for a string variable, what
 // it says where it is JSON for any other type, else the text, which the
 // module's type converts (contract.md 7).
@@ -165,4 +262,70 @@ func variableValue(decl *module.Variable, text string) json.RawMessage {
 		return json.RawMessage(`""`)
 	}
 	return raw
+}
+
+// checkValidations plans once with the variables that were given and have
+// validation blocks, so that a value which the module refuses is said before
+// anything is made. What else may be wrong with the plan, the story tells.
+func (d *roleDir) checkValidations(ctx context.Context, view *module.Module) error {
+	var checked []*module.Variable
+	for _, v := range view.Variables {
+		if _, ok := d.user.given[v.Name]; ok && len(v.Validations) > 0 {
+			checked = append(checked, v)
+		}
+	}
+	if len(checked) == 0 {
+		return nil
+	}
+	o := &object{role: d, name: "variables", dir: filepath.Join(d.dir, ".variables")}
+	w, err := o.prepare(sample(d.member.role), d.plainRoot())
+	if err != nil {
+		return err
+	}
+	err = d.r.process(ctx, func() (*runtime.Result, error) { return w.Plan(ctx, runtime.PlanOptions{NoRefresh: true}) })
+	if ctx.Err() != nil {
+		return err
+	}
+	re, ok := errors.AsType[*runtime.RunError](err)
+	if !ok {
+		return nil // the plan is good
+	}
+	var problems []string
+	for _, g := range re.Diagnostics {
+		v := refusing(checked, g)
+		if v == nil {
+			continue
+		}
+		message, _, _ := strings.Cut(g.Detail, "\n\nThis was checked by")
+		problems = append(problems, fmt.Sprintf("--var %s: the %s module refuses the value of variable %s (%s): %s", d.user.given[v.Name].flag(),
+			d.member.role, v.Name, d.member.place(v.DefRange.Filename, v.DefRange.Start.Line), strings.Join(strings.Fields(message), " ")))
+	}
+	if len(problems) > 0 {
+		return &VariableError{Problems: problems}
+	}
+	return nil
+}
+
+// validationRule is how the runtimes tell which validation block refused a value.
+var validationRule = regexp.MustCompile(`validation rule at (\S+?):(\d+),`)
+
+// refusing returns the variable whose validation a diagnostic is about; nil if
+// it is about none of them.
+func refusing(checked []*module.Variable, g runtime.Diagnostic) *module.Variable {
+	m := validationRule.FindStringSubmatch(strings.Join(strings.Fields(g.Detail), " "))
+	if m == nil {
+		return nil
+	}
+	line, err := strconv.Atoi(m[2])
+	if err != nil {
+		return nil
+	}
+	for _, v := range checked {
+		for _, rule := range v.Validations {
+			if rule.DefRange.Start.Line == line && filepath.Base(m[1]) == filepath.Base(rule.DefRange.Filename) {
+				return v
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,5 @@
+resource "terraform_data" "load_balancer" {
+  lifecycle {
+    prevent_destroy = true
+  }
+}

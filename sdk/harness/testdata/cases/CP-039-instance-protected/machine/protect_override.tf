@@ -1,0 +1,5 @@
+resource "terraform_data" "instance" {
+  lifecycle {
+    prevent_destroy = true
+  }
+}

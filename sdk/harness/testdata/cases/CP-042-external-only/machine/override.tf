@@ -1,0 +1,3 @@
+output "addresses" {
+  value = [{ type = "ExternalIP", address = "203.0.113.7" }]
+}

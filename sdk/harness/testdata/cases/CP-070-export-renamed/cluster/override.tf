@@ -1,0 +1,6 @@
+output "exports" {
+  value = {
+    schema  = "captf.io/noop-cluster/v1"
+    backend = "noop-backend-${terraform_data.load_balancer.id}"
+  }
+}
