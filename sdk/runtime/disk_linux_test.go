@@ -126,10 +126,12 @@ func TestFileLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tmp := t.TempDir() // the rescued state goes there
+	t.Setenv("TMPDIR", tmp)
 	w := set(t, b, bigModule, runtime.WorkdirOptions{})
 	mustInit(t, w)
 	_, err = w.Apply(t.Context(), runtime.ApplyOptions{})
-	mustFail(t, err, "apply", "file too large", "terraform.tfstate")
+	mustFail(t, err, "apply", "file too large", "terraform.tfstate", "was saved to "+tmp)
 }
 
 func TestLogThatCannotBeWritten(t *testing.T) {
