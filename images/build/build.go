@@ -21,6 +21,7 @@ import (
 	"github.com/containerd/stargz-snapshotter/estargz"
 
 	"github.com/captf-toolkit/captf/contract/image"
+	"github.com/captf-toolkit/captf/images/content"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -193,10 +194,10 @@ func (b *builder) images(ctx context.Context) ([]v1.Image, error) {
 	})
 	for i, p := range b.Platforms {
 		layers[i] = make([]added, 0, 3)
-		put := func(content string, entries []entry) error {
-			l, err := b.write(ctx, content, p.String(), entries)
+		put := func(what string, entries []entry) error {
+			l, err := b.write(ctx, what, p.String(), entries)
 			if err == nil {
-				layers[i] = append(layers[i], added{content, l})
+				layers[i] = append(layers[i], added{what, l})
 			}
 			return err
 		}
@@ -235,17 +236,16 @@ func (b *builder) images(ctx context.Context) ([]v1.Image, error) {
 }
 
 // write writes a layer and tells about it.
-func (b *builder) write(ctx context.Context, content, platform string, entries []entry) (*layer, error) {
+func (b *builder) write(ctx context.Context, what, platform string, entries []entry) (*layer, error) {
 	start := time.Now()
 	l, err := b.result.writer.write(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
-	what := content
 	if platform != "" {
 		what += " for " + platform
 	}
-	b.progress("wrote the layer with the %s, %s, in %s", what, Bytes(l.size), since(start))
+	b.progress("wrote the layer with the %s, %s, in %s", what, content.Bytes(l.size), since(start))
 	return l, nil
 }
 
@@ -400,17 +400,4 @@ func (b *builder) index(images []v1.Image) error {
 		return fmt.Errorf("making the index: %w", err)
 	}
 	return nil
-}
-
-// Bytes writes a number of bytes for people, such as 37.2 MiB.
-func Bytes(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, prefixes := float64(n)/unit, "KMGTPE"
-	for value >= unit && len(prefixes) > 1 {
-		value, prefixes = value/unit, prefixes[1:]
-	}
-	return fmt.Sprintf("%.1f %ciB", value, prefixes[0])
 }

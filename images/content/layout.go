@@ -132,8 +132,40 @@ func readSmall(file string) ([]byte, error) {
 	return raw, err
 }
 
-// addTo writes blobs first, then documents, and last the index that names them.
-func (s *Set) addTo(ctx context.Context, dir, refName string) error {
+// Replace puts the set in the place of a document that a layout lists, under the
+// name if it is not empty: its names and annotations stay. The blobs that the set
+// does not have are there already.
+func (s *Set) Replace(ctx context.Context, dir, refName string, old v1.Hash) error {
+	fail := func(err error) error { return fmt.Errorf("changing OCI layout %s: %w", dir, err) }
+	index, err := readIndex(dir)
+	if err != nil {
+		return fail(err)
+	}
+	replaced := false
+	for i, d := range index.Manifests {
+		if d.Digest == old && (refName == "" || d.Annotations[ocispec.AnnotationRefName] == refName) {
+			index.Manifests[i].Digest, index.Manifests[i].Size = s.Root.Descriptor.Digest, s.Root.Descriptor.Size
+			replaced = true
+		}
+	}
+	if !replaced {
+		return fail(fmt.Errorf("its %s does not list %s but the images themselves: name one of them by its digest", indexFile, old))
+	}
+	raw, err := json.Marshal(index)
+	if err != nil {
+		return fail(err)
+	}
+	if err := s.putContent(ctx, dir); err != nil {
+		return fail(err)
+	}
+	if err := putFile(dir, indexFile, raw); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// putContent writes blobs first, then the documents that name them.
+func (s *Set) putContent(ctx context.Context, dir string) error {
 	for _, b := range s.Blobs {
 		if err := putBlob(ctx, dir, b); err != nil {
 			return err
@@ -143,6 +175,14 @@ func (s *Set) addTo(ctx context.Context, dir, refName string) error {
 		if err := putFile(dir, blobFile(d.Descriptor.Digest), d.Raw); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// addTo writes the content first, and last the index that names it.
+func (s *Set) addTo(ctx context.Context, dir, refName string) error {
+	if err := s.putContent(ctx, dir); err != nil {
+		return err
 	}
 	index, err := readIndex(dir)
 	if err != nil {

@@ -125,6 +125,20 @@ func FromSource(ctx context.Context, src *source.Source, attached bool) (*Set, e
 	return c.set, c.attach(ctx, listed)
 }
 
+// Attach adds those of the listed documents of a source whose subject is in the
+// set, and those whose subject is one of them in turn.
+func (s *Set) Attach(ctx context.Context, src *source.Source, listed []v1.Descriptor) error {
+	c := newCollector(&sourceStore{src}, s.Root)
+	c.set = s
+	for _, d := range slices.Concat(s.Documents, s.Attached) {
+		c.seen[d.Descriptor.Digest] = true
+	}
+	for _, b := range s.Blobs {
+		c.seen[b.Descriptor.Digest] = true
+	}
+	return c.attach(ctx, listed)
+}
+
 func newCollector(s store, root Document) *collector {
 	return &collector{store: s, set: &Set{Root: root}, seen: map[v1.Hash]bool{root.Descriptor.Digest: true}}
 }
@@ -212,7 +226,7 @@ func (c *collector) attach(ctx context.Context, listed []v1.Descriptor) error {
 		d.Annotations, d.Platform = nil, nil
 		bySubject[o.Subject.Digest] = append(bySubject[o.Subject.Digest], Document{Descriptor: d, Raw: raw})
 	}
-	queue := slices.Clone(c.set.Documents)
+	queue := slices.Concat(c.set.Documents, c.set.Attached)
 	for len(queue) > 0 {
 		subject := queue[0].Descriptor.Digest
 		queue = queue[1:]
