@@ -159,6 +159,10 @@ func (l *layout) Attach(_ context.Context, a Artifact) (v1.Descriptor, error) {
 		return v1.Descriptor{}, err
 	}
 	defer root.Close()
+	if _, err := root.Stat(blobPath(a.Subject.Digest)); err != nil {
+		// The digest can be that of index.json itself, which attaching would change.
+		return v1.Descriptor{}, fmt.Errorf("%s: the layout has no manifest with this digest: name an image of it, or build it again with \"captf image build\": %w", op, ErrNotFound)
+	}
 	index, err := l.index(root, op)
 	if err != nil {
 		return v1.Descriptor{}, err

@@ -47,7 +47,7 @@ not run; 3 the command line is wrong.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.SetVersionTemplate("{{ .Name }} {{ .Version }}\n")
 	root.SetHelpCommand(newHelpCommand(root))
-	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newVersionCommand())
+	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newImageCommand(), newVersionCommand())
 	return root
 }
 
