@@ -257,7 +257,10 @@ func (f *FS) OpenReaderAt(ctx context.Context, p string) (File, error) {
 	}
 	f.r.mu.Lock()
 	defer f.r.mu.Unlock()
-	return f.at(ctx, n)
+	if n.rec.kept || n.rec.size == 0 {
+		return f.at(ctx, n)
+	}
+	return &pagedFile{ctx: ctx, f: f, n: n}, nil
 }
 
 func (f *FS) at(ctx context.Context, n *node) (File, error) {
@@ -269,7 +272,7 @@ func (f *FS) at(ctx context.Context, n *node) (File, error) {
 		return sectionFile{io.NewSectionReader(rec.spooled, 0, rec.size)}, nil
 	case rec.chunks != nil:
 		l := f.img.Layers()[n.src]
-		blob, err := l.Ranges(ctx)
+		blob, err := l.ReaderAt(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -468,7 +471,7 @@ func (f *FS) prefetchLayer(ctx context.Context, layer int, recs []*record) error
 		}
 		return int(min(max(a.c.inner-b.c.inner, -1), 1))
 	})
-	blob, err := l.Ranges(ctx)
+	blob, err := l.ReaderAt(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ type record struct {
 	spooled *os.File // of a stream
 	ordinal int      // place in the archive
 	digest  string   // sha256 in hexadecimal, when it was computed
+
+	pages     map[int64][]byte // parts that were read of a large file
+	pageBytes int64
 }
 
 // chunk is a part of a file in an eStargz layer.
@@ -70,6 +73,7 @@ type listing struct {
 	cost     int64     // kept bytes
 	key      string    // of the cache
 	dirty    bool      // differs from what the cache holds
+	private  bool      // not for the cache
 	lastName map[string]Type
 }
 

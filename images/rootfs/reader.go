@@ -64,11 +64,14 @@ func Open(ctx context.Context, img *source.Image, opts Options) (*FS, error) {
 	return f, nil
 }
 
-// Close removes temporary files. File systems of the reader can list, but not read
+// Close saves what was learned and removes temporary files. File systems of the reader can list, but not read
 // afterwards.
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, l := range r.memo {
+		r.store(l)
+	}
 	var errs []error
 	for _, f := range r.temps {
 		errs = append(errs, f.Close(), os.Remove(f.Name()))
@@ -190,11 +193,12 @@ func (r *Reader) layer(ctx context.Context, img *source.Image, l *source.Layer, 
 		return nil, err
 	}
 	if trouble != nil {
-		known.dirty = false // Of this manifest only, so not for the cache.
+		known.dirty, known.private = false, true // The problem is this manifest's.
 		known.problem(ProblemTOC, "", "the table of contents of %s is not used: %s", l.Name(), trouble)
 	}
 	if r.opts.IgnoreTOC {
 		known.key += "-all"
+		known.dirty, known.private = false, true
 	}
 	r.memo[known.key] = known
 	img.Report("%s of %d: read whole, %s, %d entries (%s)", l.Name(), len(img.Layers()), bytesText(l.Descriptor.Size), len(known.records), since(began))
@@ -203,8 +207,7 @@ func (r *Reader) layer(ctx context.Context, img *source.Image, l *source.Layer, 
 
 func since(t time.Time) string { return time.Since(t).Round(10 * time.Millisecond).String() }
 
-// layerKey names what is known of a layer by its digest. What came from a table of
-// contents has a name of its own: nothing proves that the table belongs to the blob.
+// layerKey names what is known of a layer by its digest.
 func layerKey(l *source.Layer) string {
 	return fmt.Sprintf("%s-%s", l.Descriptor.Digest.Algorithm, l.Descriptor.Digest.Hex)
 }

@@ -240,6 +240,9 @@ func (r *rangeBlob) ReadAt(p []byte, off int64) (int, error) {
 
 // part reads what one answer gives; an answer that ends early is io.ErrUnexpectedEOF.
 func (r *rangeBlob) part(p []byte, off int64) (int, error) {
+	if r.src.wholeOnly.Load() {
+		return 0, fail(ErrNoRange, "reading blob "+r.d.Digest.String(), "the registry ignores byte ranges")
+	}
 	body, start, err := r.src.store.open(r.ctx, r.d, off, int64(len(p)))
 	if err != nil {
 		return 0, err
@@ -247,6 +250,7 @@ func (r *rangeBlob) part(p []byte, off int64) (int, error) {
 	defer body.Close()
 	r.src.count.ranges.Add(1)
 	if start != off {
+		r.src.wholeOnly.Store(true)
 		return 0, fail(ErrNoRange, "reading blob "+r.d.Digest.String(), "the registry ignores byte ranges")
 	}
 	n, err := io.ReadFull(body, p)
@@ -259,6 +263,34 @@ func (r *rangeBlob) part(p []byte, off int64) (int, error) {
 		return n, err
 	}
 	return n, context.Cause(r.ctx)
+}
+
+// spoolingBlob reads ranges until the registry turns out to ignore them.
+type spoolingBlob struct {
+	Blob
+	ranges *rangeBlob
+	mu     sync.Mutex
+	file   Blob
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *spoolingBlob) ReadAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	file := s.file
+	s.mu.Unlock()
+	if file == nil {
+		n, err := s.ranges.ReadAt(p, off)
+		if !errors.Is(err, ErrNoRange) {
+			return n, err
+		}
+		if file, err = s.ranges.src.spooled(s.ranges.ctx, s.ranges.d); err != nil {
+			return 0, err
+		}
+		s.mu.Lock()
+		s.file = file
+		s.mu.Unlock()
+	}
+	return file.ReadAt(p, off)
 }
 
 // fileBlob is a blob in a file.

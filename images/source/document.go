@@ -55,7 +55,7 @@ func (d *document) parse(op string) (*v1.IndexManifest, *v1.Manifest, error) {
 		return nil, nil, fail(ErrFormat, op, "it is a web page, not a manifest")
 	}
 	if err := json.Unmarshal(d.raw, &p); err != nil {
-		return nil, nil, fail(ErrFormat, op, "it is not JSON: %s", printable(err.Error()))
+		return nil, nil, fail(ErrFormat, op, "it is not a JSON object: %s", jsonText(err))
 	}
 	switch {
 	case d.mediaType.IsSchema1(), p.MediaType.IsSchema1(), p.SchemaVersion == 1 || p.FSLayers != nil:
@@ -89,7 +89,7 @@ func (d *document) parse(op string) (*v1.IndexManifest, *v1.Manifest, error) {
 	if p.Manifests != nil {
 		index, err := v1.ParseIndexManifest(bytes.NewReader(d.raw))
 		if err != nil {
-			return nil, nil, fail(ErrFormat, op, "it is not a valid index: %s", printable(err.Error()))
+			return nil, nil, fail(ErrFormat, op, "it is not a valid index: %s", jsonText(err))
 		}
 		return index, nil, nil
 	}
@@ -98,7 +98,7 @@ func (d *document) parse(op string) (*v1.IndexManifest, *v1.Manifest, error) {
 	}
 	manifest, err := v1.ParseManifest(bytes.NewReader(d.raw))
 	if err != nil {
-		return nil, nil, fail(ErrFormat, op, "it is not a valid manifest: %s", printable(err.Error()))
+		return nil, nil, fail(ErrFormat, op, "it is not a valid manifest: %s", jsonText(err))
 	}
 	return nil, manifest, nil
 }

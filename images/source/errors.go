@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -163,6 +164,19 @@ func printable(s string) string {
 		s = strings.ToValidUTF8(s[:maxErrorText], "") + "..."
 	}
 	return s
+}
+
+// jsonText says what is wrong with a document without the names of Go's types.
+func jsonText(err error) string {
+	var typ *json.UnmarshalTypeError
+	if !errors.As(err, &typ) {
+		return printable(err.Error())
+	}
+	what, _, _ := strings.Cut(typ.Value, " ")
+	if typ.Field == "" {
+		return fmt.Sprintf("it is of the type %s, not an object", what)
+	}
+	return fmt.Sprintf("%s has the wrong type or range: %s", typ.Field, printable(typ.Value))
 }
 
 // networkError makes an Error of what an HTTP client returned. Errors of ours

@@ -125,7 +125,7 @@ func (s *Source) config(ctx context.Context, m *v1.Manifest) ([]byte, *v1.Config
 	}
 	config, err := v1.ParseConfigFile(bytes.NewReader(raw))
 	if err != nil {
-		return nil, nil, fail(ErrFormat, op, "it is not a valid image config: %s", printable(err.Error()))
+		return nil, nil, fail(ErrFormat, op, "it is not a valid image config: %s", jsonText(err))
 	}
 	return raw, config, nil
 }
@@ -190,23 +190,13 @@ func (l *Layer) Ranges(ctx context.Context) (Blob, error) {
 }
 
 // ReaderAt reads byte ranges. Of a registry that sends whole blobs only, it spools
-// the layer to a temporary file first, which Source.Close removes.
+// the layer to a temporary file, which Source.Close removes.
 func (l *Layer) ReaderAt(ctx context.Context) (Blob, error) {
 	b, err := l.Ranges(ctx)
-	if err != nil {
-		return nil, err
+	if ranges, ok := b.(*rangeBlob); ok && err == nil {
+		return &spoolingBlob{Blob: ranges, ranges: ranges}, nil
 	}
-	if _, remote := l.src.store.(*registryStore); !remote || l.Descriptor.Size == 0 {
-		return b, nil
-	}
-	var first [1]byte
-	if _, err = b.ReadAt(first[:], 0); err == nil || errors.Is(err, io.EOF) {
-		return b, nil
-	}
-	if errors.Is(err, ErrNoRange) {
-		return l.src.spooled(ctx, l.Descriptor)
-	}
-	return nil, err
+	return b, err
 }
 
 // fileStore is a store whose blobs are in files.

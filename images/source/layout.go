@@ -256,9 +256,11 @@ func distinct(in []v1.Descriptor) []v1.Descriptor {
 	return out
 }
 
-// skipped says that a descriptor is an attestation or an artifact.
+// skipped says that a descriptor is an attestation or an artifact. Some writers put
+// the media type of the config where the type of an artifact goes.
 func skipped(d v1.Descriptor) bool {
-	return d.Annotations[attestationType] != "" || otherArtifact(d) ||
+	return d.Annotations[attestationType] != "" ||
+		d.ArtifactType != "" && !types.MediaType(d.ArtifactType).IsConfig() ||
 		d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }
 

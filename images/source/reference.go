@@ -98,12 +98,17 @@ func ParseReference(text string, insecure bool) (Reference, error) {
 	}
 	parsed, err := name.ParseReference(text, opts...)
 	if err != nil {
-		e := fail(ErrReference, op, "%s", printable(err.Error()))
+		e := fail(ErrReference, op, "%s: %s", printable(text), why(text))
 		e.Hint = localHint(text)
 		if e.Hint == "" {
 			e.Hint = "give registry/repository:tag, registry/repository@sha256:..., oci:DIR or tarball:FILE"
 		}
 		return ref, e
+	}
+	if host, _, _ := strings.Cut(text, "/"); !strings.ContainsAny(host, ".:") || host == text {
+		if hint := localHint(text); hint != "" && isImage(text) {
+			return ref, fail(ErrReference, op, "%s is a path here, and a name in Docker's registry", text).hint("%s", hint)
+		}
 	}
 	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
 		return ref, fail(ErrReference, op, "%s looks like a path", text).hint("%s", localHint(text))
@@ -121,6 +126,31 @@ func ParseReference(text string, insecure bool) (Reference, error) {
 		ref.Tag = parsed.Identifier()
 	}
 	return ref, nil
+}
+
+// why says more than the library's error of all kinds of references.
+func why(text string) string {
+	var err error
+	if strings.Contains(text, "@") {
+		_, err = name.NewDigest(text)
+	} else {
+		_, err = name.NewTag(text)
+	}
+	if err == nil {
+		return "it cannot be understood"
+	}
+	if strings.ToLower(text) != text {
+		if _, lower := name.ParseReference(strings.ToLower(text)); lower == nil {
+			return "the name of a repository has lower-case letters only"
+		}
+	}
+	return printable(err.Error())
+}
+
+// isImage says that a path is a file, or an OCI layout directory.
+func isImage(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && (!info.IsDir() || exists(filepath.Join(path, "oci-layout")))
 }
 
 // portLike tells registry:5000/x from transport:x.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,6 @@ type registryStore struct {
 	client   *http.Client
 	scheme   string
 	keychain authn.Keychain
-	noRange  bool // the registry sends whole blobs only
 }
 
 func newRegistryStore(ref Reference, opts Options, count *counters) *registryStore {
@@ -102,7 +102,8 @@ func (s *registryStore) get(ctx context.Context, op, kind, id string, header htt
 // failed names an error of the transport.
 func (s *registryStore) failed(ctx context.Context, op string, err error, handshake bool) error {
 	var answer *transport.Error
-	if !errors.As(err, &answer) || ctx.Err() != nil {
+	var untrusted *tls.CertificateVerificationError // With plain HTTP tried second, there are two errors.
+	if !errors.As(err, &answer) || errors.As(err, &untrusted) || ctx.Err() != nil {
 		return networkError(ctx, op, s.repo.RegistryStr(), err)
 	}
 	var texts []string
@@ -126,6 +127,10 @@ func (s *registryStore) refused(op string, resp *http.Response) error {
 	var texts []string
 	for _, d := range doc.Errors {
 		texts = append(texts, strings.TrimSpace(d.Code+" "+d.Message))
+	}
+	if to := resp.Request.URL.Host; to != s.repo.RegistryStr() && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
+		return fail(ErrUnavailable, op, "%s redirects to %s, which answers %d %s", s.repo.RegistryStr(), to, resp.StatusCode, http.StatusText(resp.StatusCode)).
+			hint("try again; if it stays, the registry's storage is not set up rightly")
 	}
 	return s.status(op, resp.StatusCode, printable(strings.Join(texts, ", ")), resp.Header.Get("Retry-After"), false)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -32,6 +33,7 @@ type Source struct {
 	single    *v1.Manifest
 	platforms []Platform
 	spool     spool
+	wholeOnly atomic.Bool // the registry ignores byte ranges
 }
 
 // Platform is an image of an index, or the single image.
@@ -108,12 +110,6 @@ func artifactName(m *v1.Manifest) string {
 // attestationType is the annotation with which buildx marks what is no image.
 const attestationType = "vnd.docker.reference.type"
 
-// otherArtifact says that a descriptor is of no image. Some writers give images
-// the media type of their config as artifact type.
-func otherArtifact(d v1.Descriptor) bool {
-	return d.ArtifactType != "" && d.ArtifactType != string(types.OCIConfigJSON) && d.ArtifactType != string(types.DockerConfigJSON)
-}
-
 // flatten lists the images of an index, and of the indexes in it.
 func (s *Source) flatten(ctx context.Context, op string, index *v1.IndexManifest, path []v1.Hash) error {
 	if len(path) >= MaxIndexDepth {
@@ -124,10 +120,7 @@ func (s *Source) flatten(ctx context.Context, op string, index *v1.IndexManifest
 		if err := checkDescriptor(op, what, d); err != nil {
 			return err
 		}
-		if d.Annotations[attestationType] != "" || otherArtifact(d) {
-			continue
-		}
-		if d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown" {
+		if skipped(d) {
 			continue
 		}
 		switch {

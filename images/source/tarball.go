@@ -263,7 +263,7 @@ func newDockerArchive(ctx context.Context, op string, ref Reference, a *archive,
 	}
 	var entries []dockerEntry
 	if err := json.Unmarshal(raw, &entries); err != nil {
-		return nil, fail(ErrFormat, op, "its manifest.json is not valid: %s", printable(err.Error()))
+		return nil, fail(ErrFormat, op, "its manifest.json is not valid: %s", jsonText(err))
 	}
 	entry, err := chooseDocker(op, ref, entries)
 	if err != nil {
@@ -281,7 +281,7 @@ func newDockerArchive(ctx context.Context, op string, ref Reference, a *archive,
 	}
 	config, err := v1.ParseConfigFile(bytes.NewReader(rawConfig))
 	if err != nil {
-		return nil, fail(ErrFormat, op, "its config is not valid: %s", printable(err.Error()))
+		return nil, fail(ErrFormat, op, "its config is not valid: %s", jsonText(err))
 	}
 	m.Config = v1.Descriptor{MediaType: types.DockerConfigJSON, Digest: digest, Size: size}
 	a.alias(digest, entry.Config)
