@@ -215,3 +215,23 @@ func snapshot(t testing.TB, f *FS) map[string]string {
 	}
 	return out
 }
+
+// rawLayer is a blob that may be no layer at all.
+type rawLayer struct{ blob []byte }
+
+func (r rawLayer) Digest() (v1.Hash, error) {
+	h, _, err := v1.SHA256(bytes.NewReader(r.blob))
+	return h, err
+}
+func (r rawLayer) DiffID() (v1.Hash, error) { return r.Digest() }
+func (r rawLayer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(r.blob)), nil
+}
+func (r rawLayer) Uncompressed() (io.ReadCloser, error) { return r.Compressed() }
+func (r rawLayer) Size() (int64, error)                 { return int64(len(r.blob)), nil }
+func (r rawLayer) MediaType() (types.MediaType, error)  { return types.OCILayer, nil }
+func (r rawLayer) addendum() mutate.Addendum {
+	return mutate.Addendum{Layer: r, MediaType: types.OCILayer}
+}
+
+func emptyIndex() v1.ImageIndex { return empty.Index }

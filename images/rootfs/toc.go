@@ -325,27 +325,31 @@ func compareTOC(out *listing, l *source.Layer, toc []byte, digest string) {
 		out.problem(ProblemTOC, "", "the table of contents of %s is not usable: %s", l.Name(), err)
 		return
 	}
-	last := map[string]*record{}
+	last, real := map[string]*record{}, map[string]*record{}
 	for _, rec := range said.records {
 		last[key(rec)] = rec
 	}
 	for _, rec := range out.records {
+		real[key(rec)] = rec
+	}
+	for _, rec := range out.records {
 		k := key(rec)
+		if real[k] != rec || eStargzName(rec.name) {
+			continue // A later entry counts, or it is there for the format.
+		}
 		other := last[k]
 		delete(last, k)
 		if other == nil {
-			if _, twice := out.lastName[rec.name]; !twice || rec.typ != Regular {
-				out.problem(ProblemTOC, rec.name, "the table of contents lacks %s", show(rec.name))
-			}
-			continue
-		}
-		if diff := difference(other, rec); diff != "" {
+			out.problem(ProblemTOC, rec.name, "the table of contents lacks %s", show(rec.name))
+		} else if diff := difference(other, rec); diff != "" {
 			out.problem(ProblemTOC, rec.name, "the table of contents shows another %s than the layer holds: %s", show(rec.name), diff)
 		}
 	}
 	var more []string
 	for _, rec := range last {
-		more = append(more, rec.name)
+		if !eStargzName(rec.name) {
+			more = append(more, rec.name)
+		}
 	}
 	slices.Sort(more)
 	for _, name := range more {
