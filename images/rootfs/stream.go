@@ -162,40 +162,12 @@ func (r *Reader) scan(ctx context.Context, l *source.Layer, m *meter) (_ *listin
 	}
 	annotated := tocDigest(l)
 	var toc []byte
-	trailing, err := stream(ctx, l, m, sum, func(n int, h *tar.Header, body io.Reader) error {
-		if h.Typeflag == tar.TypeXGlobalHeader {
-			return nil
-		}
-		if isSparse(h) { // Holes are read without being in the archive.
-			if h.Size > m.limit-m.used {
-				return &LimitError{Where: l.Name(), What: "with the layers below it, it unpacks to", Limit: m.limit}
-			}
-			m.used += h.Size
-		}
-		if err := r.charge(out, l.Name(), cost(h.Name, h.Linkname)); err != nil {
-			return err
-		}
+	trailing, err := stream(ctx, l, m, sum, func(n int, h *tar.Header, body io.Reader) (err error) {
 		if r.opts.IgnoreTOC && annotated != "" && tocName(h.Name) && h.Typeflag == tar.TypeReg {
-			var err error
 			toc, err = r.keep(out, l.Name(), body, h.Size, maxTOC)
 			return err
 		}
-		typ, ok := tarTypes[h.Typeflag]
-		if !ok {
-			out.problem(ProblemType, show(h.Name), "%s has the unknown type %q; it is left out", show(h.Name), h.Typeflag)
-			return nil
-		}
-		rec := out.add(h.Name, h.Linkname, typ, n)
-		if rec == nil {
-			return nil
-		}
-		rec.mode, rec.uid, rec.gid = uint32(h.Mode&0o7777), h.Uid, h.Gid
-		rec.mtime = h.ModTime.Unix()
-		if rec.typ != Regular {
-			return nil
-		}
-		rec.size = h.Size
-		return r.content(out, l.Name(), rec, body, r.opts.IgnoreTOC && annotated != "")
+		return r.visit(out, l.Name(), m, n, h, body, r.opts.IgnoreTOC && annotated != "")
 	})
 	if err != nil {
 		return nil, err
@@ -212,6 +184,38 @@ func (r *Reader) scan(ctx context.Context, l *source.Layer, m *meter) (_ *listin
 		compareTOC(out, l, toc, annotated)
 	}
 	return out, nil
+}
+
+// visit puts one entry of an archive into a listing.
+func (r *Reader) visit(out *listing, where string, m *meter, n int, h *tar.Header, body io.Reader, digest bool) error {
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return nil
+	}
+	if isSparse(h) { // Holes are read without being in the archive.
+		if h.Size > m.limit-m.used {
+			return &LimitError{Where: where, What: "with the layers below it, it unpacks to", Limit: m.limit}
+		}
+		m.used += h.Size
+	}
+	if err := r.charge(out, where, cost(h.Name, h.Linkname)); err != nil {
+		return err
+	}
+	typ, ok := tarTypes[h.Typeflag]
+	if !ok {
+		out.problem(ProblemType, show(h.Name), "%s has the unknown type %q; it is left out", show(h.Name), h.Typeflag)
+		return nil
+	}
+	rec := out.add(h.Name, h.Linkname, typ, n)
+	if rec == nil {
+		return nil
+	}
+	rec.mode, rec.uid, rec.gid = uint32(h.Mode&0o7777), h.Uid, h.Gid
+	rec.mtime = h.ModTime.Unix()
+	if rec.typ != Regular {
+		return nil
+	}
+	rec.size = h.Size
+	return r.content(out, where, rec, body, digest)
 }
 
 func isSparse(h *tar.Header) bool {
