@@ -263,6 +263,19 @@ func TestPathsLeadThereFromTheWorkingDirectory(t *testing.T) {
 	}
 }
 
+func TestSchemaNamesUnreadableFilesFromTheWorkingDirectory(t *testing.T) {
+	t.Chdir("testdata")
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run([]string{"schema", "--role", "machine", filepath.Join(wd, "unreadable")}, &out, &errs)
+	if code != exitUnreadable || !strings.HasPrefix(errs.String(), "tfcapi-lint: unreadable/main.tf:1:14: ") {
+		t.Errorf("exit code %d, %s", code, &errs)
+	}
+}
+
 func TestSchemaTooLargeForItsLabel(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder

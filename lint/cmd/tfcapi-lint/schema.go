@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ missing variable is stopped before anything runs.`,
 				return err
 			}
 			tree, err := module.Load(args[0], module.Options{})
+			if load, ok := errors.AsType[*module.LoadError](err); ok {
+				load.Dir = displayPath(args[0])
+			}
 			if err != nil {
 				return unreadable(err)
 			}
