@@ -63,6 +63,9 @@ type Finding struct {
 	// Module is the module directory as the user named it; it is set only when
 	// one run covers several modules.
 	Module string
+	// Platform is that of the image in which the finding is, such as linux/arm64;
+	// it is set only when one run covers several platforms.
+	Platform string
 }
 
 // WholeModule tells that the finding has no place in a file.
@@ -70,10 +73,14 @@ func (f Finding) WholeModule() bool { return f.File == WholeModule }
 
 // Text returns the message as it is reported: with a note if the finding was allowed.
 func (f Finding) Text() string {
-	if f.Allowed == "" {
-		return f.Message
+	text := f.Message
+	if f.Platform != "" {
+		text += " [" + f.Platform + "]"
 	}
-	return fmt.Sprintf("%s (allowed: %s)", f.Message, f.Allowed)
+	if f.Allowed != "" {
+		text += fmt.Sprintf(" (allowed: %s)", f.Allowed)
+	}
+	return text
 }
 
 // MarshalJSON writes the keys of the JSON report; id, severity, file, line and
@@ -91,7 +98,14 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Remedy    string   `json:"remedy,omitempty"`
 		Allowed   string   `json:"allowed,omitempty"`
 		Module    string   `json:"module,omitempty"`
-	}{f.ID, f.Severity, f.File, f.Line, f.Text(), f.Column, f.EndLine, f.EndColumn, f.Remedy, f.Allowed, f.Module})
+		Platform  string   `json:"platform,omitempty"`
+	}{f.ID, f.Severity, f.File, f.Line, f.platformless().Text(), f.Column, f.EndLine, f.EndColumn, f.Remedy, f.Allowed, f.Module, f.Platform})
+}
+
+// platformless is the finding for a report that has the platform in a field.
+func (f Finding) platformless() Finding {
+	f.Platform = ""
+	return f
 }
 
 // place fills in where in the tree the finding is; a zero range means the whole

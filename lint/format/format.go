@@ -23,16 +23,29 @@ type Result struct {
 	// Recursive tells that the run covered a tree: findings then say in which
 	// module they are.
 	Recursive bool
+	// Image is the image in which the modules are, one a platform; nil for
+	// directories.
+	Image *Image
 	// Rules are the checks that were made.
 	Rules []lint.Rule
 	// Version is the version of the linter.
 	Version string
 }
 
+// Image is what was checked of an image.
+type Image struct {
+	// Reference is the reference as it was given, Digest that of the index or the
+	// single image.
+	Reference, Digest string
+	// Platforms are those that were checked, such as linux/amd64.
+	Platforms []string
+}
+
 // Module is the result for one module.
 type Module struct {
 	// Path is the module directory, relative to the directory of the run if it
-	// lies below, with forward slashes.
+	// lies below, with forward slashes; in an image it is the reference, and the
+	// findings have absolute paths.
 	Path string
 	// Name is what the user called the module: in a recursive run its path in
 	// the tree.
@@ -192,7 +205,7 @@ func withRemedy(f lint.Finding) string {
 
 // joinPath puts a file behind its module's path.
 func joinPath(module, file string) string {
-	if module == "" || module == "." {
+	if module == "" || module == "." || strings.HasPrefix(file, "/") {
 		return file
 	}
 	return strings.TrimSuffix(module, "/") + "/" + file

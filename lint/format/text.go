@@ -162,6 +162,9 @@ func whatWasRead(r Result) string {
 		parts[len(parts)-1] += fmt.Sprintf(" of %d module(s)", len(r.Modules)-unread)
 	}
 	text := strings.Join(parts, " and ")
+	if r.Image != nil {
+		text = fmt.Sprintf("checked %s (%s)", r.Image.Digest, strings.Join(r.Image.Platforms, ", "))
+	}
 	if unread > 0 {
 		parts = []string{fmt.Sprintf("%d module(s) not readable", unread)}
 		if text != "" {

@@ -8,13 +8,12 @@ import (
 
 	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/format"
-	"github.com/captf-toolkit/captf/lint/rules"
 )
 
 // listRules prints a line a check.
 func listRules(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range rules.All() {
+	for _, r := range known() {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.ID, severities(r), roleNames(r), r.Summary)
 	}
 	return tw.Flush()
@@ -22,7 +21,7 @@ func listRules(w io.Writer) error {
 
 // explainRule prints all that is known about a check.
 func explainRule(w io.Writer, id string) error {
-	r, ok := lint.Find(rules.All(), id)
+	r, ok := lint.Find(known(), id)
 	if !ok {
 		return usage(unknownID("--explain", id))
 	}
@@ -73,7 +72,7 @@ func indent(s string) string {
 // unknownID says that there is no such check, and which one may be meant.
 func unknownID(flag, id string) error {
 	best, distance := "", 4
-	for _, r := range rules.All() {
+	for _, r := range known() {
 		if d := editDistance(id, r.ID); d < distance {
 			best, distance = r.ID, d
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
@@ -28,11 +27,9 @@ func editDistance(a, b string) int { return levenshtein.Distance(a, b, nil) }
 
 // moduleFlags are the flags of the module command.
 type moduleFlags struct {
-	target
-	strict, json, recursive bool
-	fix, diff               bool
-	output, config          string
-	allow                   []string
+	report
+	recursive, fix, diff bool
+	config               string
 }
 
 func newModule() *cobra.Command {
@@ -73,36 +70,17 @@ Warnings and infos can be ignored, errors cannot.`,
 			return o.run(args[0], cmd.Flags().Changed("contract"), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	o.target.flags(cmd)
+	o.report.flags(cmd)
+	cmd.ValidArgsFunction = completeDirs
 	f := cmd.Flags()
-	f.BoolVar(&o.strict, "strict", false, "let warnings fail the run")
-	f.BoolVar(&o.json, "json", false, "the same as --output json")
-	f.StringVar(&o.output, "output", "", "output `format`: "+formatNames()+" (default text)")
-	f.StringSliceVar(&o.allow, "allow-warning", nil, "count the warnings of this check `ID` as info; repeatable, or a list with commas")
 	f.BoolVar(&o.recursive, "recursive", false, "check all modules below the directory")
 	f.BoolVar(&o.fix, "fix", false, "edit the module where that is safe, then check it: declare missing inputs, add sensitive = true, add sort()")
 	f.BoolVar(&o.diff, "diff", false, "with --fix: print what would be edited as a diff instead of the report, and write nothing")
 	f.StringVar(&o.config, "config", "", "configuration `file`; with --recursive the default is "+config.FileName+" in the directory")
 	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
 	f.BoolVar(&list, "list", false, "list all checks")
-	must(cmd.RegisterFlagCompletionFunc("allow-warning", completeIDs))
 	must(cmd.RegisterFlagCompletionFunc("explain", completeIDs))
-	must(cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var out []string
-		for _, f := range format.All() {
-			out = append(out, f.Name+"\t"+f.Doc)
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	}))
 	return cmd
-}
-
-func formatNames() string {
-	var names []string
-	for _, f := range format.All() {
-		names = append(names, f.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // plan is a checked command line.
@@ -132,7 +110,7 @@ func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writ
 	result := p.check(o.recursive)
 	printProblems(stderr, result)
 	if o.diff {
-		return exit(p.exitCode(result))
+		return exit(exitCode(result))
 	}
 	if !o.recursive && result.Modules[0].Report == nil && p.format.Name == "text" {
 		return exit(exitUnreadable) // standard error has said all there is
@@ -140,7 +118,7 @@ func (o *moduleFlags) run(dir string, contractGiven bool, stdout, stderr io.Writ
 	if err := p.format.Write(stdout, result, format.Options{Color: colourful(stdout)}); err != nil {
 		return unreadable(fmt.Errorf("writing the report: %w", err))
 	}
-	return exit(p.exitCode(result))
+	return exit(exitCode(result))
 }
 
 // plan checks the command line and finds the modules.
@@ -156,17 +134,8 @@ func (o *moduleFlags) plan(dir string, contractGiven bool) (*plan, error) {
 	if p.contract, err = o.parseContract(); err != nil {
 		return nil, err
 	}
-	for _, id := range o.allow {
-		id = strings.TrimSpace(id)
-		switch r, ok := lint.Find(p.rules, id); {
-		case !ok:
-			return nil, usage(unknownID("--allow-warning", id))
-		case r.OnlyErrors():
-			// No error, so that a list of warnings serves linters that differ in severity.
-			p.notes = append(p.notes, fmt.Sprintf("--allow-warning: %s has no effect: the check reports only errors, and errors cannot be allowed", id))
-			continue
-		}
-		p.allow = append(p.allow, lint.Allowance{ID: id, Reason: "by --allow-warning"})
+	if p.allow, p.notes, err = o.allowances(); err != nil {
+		return nil, err
 	}
 	var role contract.Role
 	switch {
@@ -199,23 +168,6 @@ func (o *moduleFlags) plan(dir string, contractGiven bool) (*plan, error) {
 		p.targets[i].Strict = p.targets[i].Strict || o.strict
 	}
 	return p, nil
-}
-
-func (o *moduleFlags) pickFormat() (format.Format, error) {
-	name := o.output
-	switch {
-	case o.json && name != "" && name != "json":
-		return format.Format{}, usage(fmt.Errorf("--json and --output %s exclude each other", name))
-	case o.json:
-		name = "json"
-	case name == "":
-		name = "text"
-	}
-	f, err := format.Find(name)
-	if err != nil {
-		return format.Format{}, usage(fmt.Errorf("--output: %w", err))
-	}
-	return f, nil
 }
 
 // readConfig reads the file given, or, in a recursive run, that of the tree.
@@ -343,13 +295,13 @@ func printProblems(w io.Writer, r format.Result) {
 	}
 }
 
-func (p *plan) exitCode(r format.Result) int {
+func exitCode(r format.Result) int {
 	code := exitClean
-	for i, m := range r.Modules {
+	for _, m := range r.Modules {
 		switch {
 		case m.Report == nil:
 			return exitUnreadable
-		case m.Report.Summary().Failed(p.targets[i].Strict):
+		case m.Report.Summary().Failed(m.Strict):
 			code = exitFindings
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/captf-toolkit/captf/contract/versions"
-	"github.com/captf-toolkit/captf/lint/rules"
 )
 
 // run executes one command line and returns its exit code.
@@ -49,17 +48,19 @@ func newRoot() *cobra.Command {
 	var list bool
 	root := &cobra.Command{
 		Use:   "tfcapi-lint",
-		Short: "Check Terraform and OpenTofu modules against the CAPTF module contract",
+		Short: "Check Terraform and OpenTofu modules and their images against the CAPTF contract",
 		Long: `tfcapi-lint checks whether a Terraform or OpenTofu module keeps the CAPTF module
-contract. It reads files only: it runs nothing, needs no runtime and no network.
+contract, and whether its image keeps the image contract. It reads only: it runs
+nothing, and needs no runtime; a network is needed only for an image in a registry.
 
 Exit codes:
   0  no error; with --strict no warning either
   1  at least one error, or with --strict a warning
-  2  the module cannot be read, or the result cannot be written
+  2  the module or image cannot be read, or the result cannot be written
   3  the command line is wrong`,
 		Example: `  tfcapi-lint module --role machine --strict ./modules/machine
   tfcapi-lint module --recursive ./modules
+  tfcapi-lint image --role machine --strict registry.example/machine:v1.0.0
   tfcapi-lint schema --role cluster ./modules/cluster
   tfcapi-lint --explain output/provider-id-list-shape`,
 		Args:          cobra.NoArgs,
@@ -90,7 +91,7 @@ Exit codes:
 	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
 	f.BoolVar(&list, "list", false, "list all checks")
 	must(root.RegisterFlagCompletionFunc("explain", completeIDs))
-	root.AddCommand(newModule(), newSchema(), newVersion())
+	root.AddCommand(newModule(), newImage(), newSchema(), newVersion())
 	return root
 }
 
@@ -103,7 +104,7 @@ func must(err error) {
 
 func completeIDs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
-	for _, r := range rules.All() {
+	for _, r := range known() {
 		out = append(out, r.ID+"\t"+r.Summary)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

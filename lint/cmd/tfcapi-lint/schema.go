@@ -54,6 +54,7 @@ missing variable is stopped before anything runs.`,
 		},
 	}
 	t.flags(cmd)
+	cmd.ValidArgsFunction = completeDirs
 	return cmd
 }
 

@@ -29,7 +29,6 @@ func (t *target) flags(cmd *cobra.Command) {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}))
 	must(cmd.RegisterFlagCompletionFunc("contract", completeContracts))
-	cmd.ValidArgsFunction = completeDirs
 }
 
 // parseRole returns the role, which has to be given.

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/config"
 	"github.com/captf-toolkit/captf/lint/format"
+	"github.com/captf-toolkit/captf/lint/image"
 	"github.com/captf-toolkit/captf/lint/rules"
 )
 
@@ -28,11 +30,11 @@ fails the run with ` + "`--strict`" + ` and can be allowed. An info never fails.
 | Check | Severity | Roles | Fires when |
 | --- | --- | --- | --- |
 `)
-	for _, r := range rules.All() {
+	for _, r := range all() {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", r.ID, anchor(r.ID), severities(r), roles(r), cell(r.Summary))
 	}
 	group := ""
-	for _, r := range rules.All() {
+	for _, r := range all() {
 		if g, _, _ := strings.Cut(r.ID, "/"); g != group {
 			group = g
 			fmt.Fprintf(&b, "\n## %s\n", groups[g])
@@ -45,16 +47,23 @@ fails the run with ` + "`--strict`" + ` and can be allowed. An info never fails.
 	return b.Bytes()
 }
 
+// all are the checks of modules, then those of images.
+func all() []lint.Rule { return slices.Concat(rules.All(), image.Rules()) }
+
 // groups are the headings of the first parts of identifiers.
 var groups = map[string]string{
-	"input": "Inputs", "output": "Outputs", "pool": "Pools", "cluster": "Clusters", "module": "The module as a whole", "lint": "The linter itself",
+	"input": "Inputs", "output": "Outputs", "pool": "Pools", "cluster": "Clusters", "module": "The module as a whole", "lint": "The linter itself", "image": "Images",
 }
 
 func section(b *bytes.Buffer, r lint.Rule) {
 	fmt.Fprintf(b, "\n### `%s`\n\n", r.ID)
 	fmt.Fprintf(b, "Severity: %s. Roles: %s.\n\n%s\n\n", severities(r), roles(r), r.Summary)
 	fmt.Fprintf(b, "**Why.** %s\n\n**Fix.** %s\n\n", r.Why, r.Fix)
-	fmt.Fprintf(b, "Fires:\n\n```hcl\n%s\n```\n\nDoes not fire:\n\n```hcl\n%s\n```\n", r.Bad, r.Good)
+	language := "hcl"
+	if strings.HasPrefix(r.ID, "image/") {
+		language = "dockerfile"
+	}
+	fmt.Fprintf(b, "Fires:\n\n```%[1]s\n%[2]s\n```\n\nDoes not fire:\n\n```%[1]s\n%[3]s\n```\n", language, r.Bad, r.Good)
 }
 
 func suppression(b *bytes.Buffer) {
@@ -117,7 +126,8 @@ indented lines below show the source and the fix. Paths can be opened from the w
 only in JSON is ` + "`file`" + ` relative to the module. A JSON report has ` + "`findings`" + ` (` + "`id`" + `, ` + "`severity`" + `,
 ` + "`file`" + `, ` + "`line`" + `, ` + "`message`" + `, and where known ` + "`column`" + `, ` + "`end_line`" + `, ` + "`end_column`" + `, ` + "`remedy`" + `, ` + "`allowed`" + `, ` + "`module`" + `) and
 ` + "`summary`" + ` (` + "`error`" + `, ` + "`warning`" + `, ` + "`info`" + `). A recursive run adds ` + "`modules`" + ` (` + "`module`" + `, ` + "`role`" + `, and ` + "`error`" + ` if it
-cannot be read); so does a run on one module that cannot be read. The exit code is 2 then. Columns count
+cannot be read); so does a run on one module that cannot be read. An image adds ` + "`image`" + ` (` + "`reference`" + `, ` + "`digest`" + `,
+` + "`platform`" + `); its findings have absolute paths, and with ` + "`--all-platforms`" + ` a ` + "`platform`" + `. The exit code is 2 then. Columns count
 characters; those of SARIF and of workflow commands count UTF-16 code units.
 `)
 }
