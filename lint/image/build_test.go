@@ -3,8 +3,6 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"io"
 	"io/fs"
 	"maps"
@@ -25,6 +23,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	contractimage "github.com/captf-toolkit/captf/contract/image"
+	"github.com/captf-toolkit/captf/images/imagetest"
 )
 
 // spec describes an image: the file image.yaml of a case, on top of
@@ -81,36 +80,6 @@ func readSpec(t testing.TB, file string) spec {
 	return s
 }
 
-// program returns the headers of an executable for a platform.
-func program(t testing.TB, platform, loader string) []byte {
-	t.Helper()
-	machines := map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64}
-	m, ok := machines[platform]
-	if !ok {
-		t.Fatalf("there is no program for %q", platform)
-	}
-	const header, segment = 64, 56
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(m), Version: 1, Ehsize: header, Phentsize: segment}
-	copy(h.Ident[:], elf.ELFMAG)
-	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1
-	var b bytes.Buffer
-	var segments []elf.Prog64
-	if loader != "" {
-		h.Phoff, h.Phnum = header, 1
-		segments = []elf.Prog64{{Type: uint32(elf.PT_INTERP), Off: header + segment, Filesz: uint64(len(loader) + 1)}}
-	}
-	if err := binary.Write(&b, binary.LittleEndian, h); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range segments {
-		if err := binary.Write(&b, binary.LittleEndian, s); err != nil {
-			t.Fatal(err)
-		}
-		b.WriteString(loader + "\x00")
-	}
-	return b.Bytes()
-}
-
 var epoch = time.Unix(0, 0)
 
 // layer makes a layer of files and whiteouts.
@@ -128,7 +97,7 @@ func layer(t testing.TB, files map[string]entry, remove []string) v1.Layer {
 		content := []byte(e.Text)
 		switch {
 		case e.Program != "":
-			content, h.Mode = program(t, e.Program, e.Loader), 0o755
+			content, h.Mode = imagetest.Program(t, e.Program, e.Loader), 0o755
 		case e.Link != "":
 			h.Typeflag, h.Linkname, h.Mode, content = tar.TypeSymlink, e.Link, 0o777, nil
 		case e.Hard != "":
