@@ -61,13 +61,13 @@ var borders = []border{
 		reason: "running a runtime knows neither roles nor the contract; the provider's runner uses it too",
 	},
 	{
-		from: []string{"lint/..."}, except: []string{"lint/image/...", "lint/cmd/..."},
+		from: []string{"lint/..."}, except: []string{"lint/image/...", "lint/cmd/...", "lint/internal/..."},
 		only:   []string{"lint/...", "contract/...", "sdk/module/..."},
 		reason: "linting a module reads files and runs nothing",
 	},
 	{
-		from:   []string{"lint/image/...", "lint/cmd/..."},
-		only:   []string{"lint/...", "contract/...", "sdk/module/...", "images/source/...", "images/rootfs/...", "images/sign/..."},
+		from:   []string{"lint/image/...", "lint/cmd/...", "lint/internal/..."},
+		only:   []string{"lint/...", "contract/...", "sdk/module/...", "images/source/...", "images/rootfs/...", "images/binary", "images/sign", "images/referrer"},
 		reason: "linting an image reads it and makes none",
 	},
 	{
