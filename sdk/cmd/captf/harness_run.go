@@ -299,6 +299,10 @@ func (r *harnessRun) prepare(ctx context.Context) error {
 	if r.scratch, err = os.MkdirTemp("", "captf-harness-"); err != nil {
 		return fmt.Errorf("making the scratch directory in %s: %w: set TMPDIR to a directory that can be written to", os.TempDir(), err)
 	}
+	// As errors name it.
+	if real, err := filepath.EvalSymlinks(r.scratch); err == nil {
+		r.scratch = real
+	}
 	if r.binary, err = runtime.Find(ctx, runtime.Options{Path: r.runtime, Timeout: r.stepTimeout}); err != nil {
 		if fe, ok := errors.AsType[*runtime.FindError](err); ok && fe.Reason == runtime.Hung && r.stepTimeout > 0 {
 			err = fmt.Errorf("%w, or give a longer --step-timeout than %s", err, r.stepTimeout)
@@ -329,6 +333,9 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		StepTimeout: r.stepTimeout, Grace: r.grace, Force: r.signals.force, CLIConfig: r.binary.UserCLIConfig(),
 	})
 	if err != nil {
+		if ctx.Err() != nil {
+			err = broken(ctx, placeless(err, scratch))
+		}
 		if names(err, scratch) {
 			r.tellKept(scratch)
 			return nil, err
@@ -349,7 +356,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	result, err := harness.Play(ctx, config)
 	if ctx.Err() != nil && len(run.Notes()) == 0 {
 		// An interrupted run tells nothing in its log, so it is not kept for that.
-		err = placeless(placeless(err, scratch), run.Scratch())
+		err = placeless(err, scratch)
 	}
 	result.Timing = harness.Timing{Total: time.Since(start).Seconds(), Runtime: run.Busy().Seconds(), Runs: run.Runs()}
 	left, leftErr := run.Left()
@@ -361,11 +368,11 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	for _, n := range run.Notes() {
 		fmt.Fprintf(r.stderr, "Warning: %s.\n", n.Message)
 	}
-	if r.keep || len(left) > 0 || names(err, scratch) || names(err, run.Scratch()) {
-		result.Kept = run.Scratch()
+	if r.keep || len(left) > 0 || names(err, scratch) {
+		result.Kept = scratch
 		r.tellLeft(left, result)
 		if !r.keep && len(left) == 0 {
-			r.tellKept(run.Scratch())
+			r.tellKept(scratch)
 		}
 	} else if rmErr := os.RemoveAll(scratch); rmErr != nil {
 		leftErr = errors.Join(leftErr, fmt.Errorf("removing the scratch directory: %w", rmErr))
@@ -391,12 +398,14 @@ func names(err error, dir string) bool {
 	return err != nil && dir != "" && strings.Contains(err.Error(), dir+string(filepath.Separator))
 }
 
-// placeless leaves out of an error where in the directory it happened.
+// placeless leaves out of an error where in the directory it happened, and
+// where its log is.
 func placeless(err error, dir string) error {
 	if !names(err, dir) {
 		return err
 	}
-	place := regexp.MustCompile(` in ` + regexp.QuoteMeta(dir+string(filepath.Separator)) + `[^\s:]*`)
+	inside := regexp.QuoteMeta(dir + string(filepath.Separator))
+	place := regexp.MustCompile(` in ` + inside + `[^\s:]*| \(log: ` + inside + `[^\s)]*\)`)
 	return &quietError{text: place.ReplaceAllString(err.Error(), ""), err: err}
 }
 

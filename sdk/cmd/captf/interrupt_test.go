@@ -233,6 +233,16 @@ func TestHarnessTimeout(t *testing.T) {
 	checkEmpty(t, tmp)
 }
 
+// TestHarnessTimeoutAtOnce: so is one that does not even come to its first apply.
+func TestHarnessTimeoutAtOnce(t *testing.T) {
+	tmp := scratchDir(t)
+	code, _, stderr := captf(t, "harness", "run", "--runtime", fake(t, "init) exec sleep 300 ;;"), "--scenario", "K1", "--timeout", "2s", tiny(t, nil))
+	if code != exitError || !strings.Contains(stderr, "not done within the 2s of --timeout") {
+		t.Errorf("exit %d\n%s", code, stderr)
+	}
+	checkEmpty(t, tmp)
+}
+
 // TestHarnessBrokenPipe: a reader of the story that goes away, as head does,
 // ends nothing.
 func TestHarnessBrokenPipe(t *testing.T) {

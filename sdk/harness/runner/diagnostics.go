@@ -190,7 +190,12 @@ func (o *object) readable(err error) error {
 // although no state records it.
 func (o *object) noteKilled(op harness.Op, err error) {
 	var re *runtime.RunError
-	if op != harness.OpApply || !errors.As(err, &re) || !re.Killed && re.Signal == "" && re.Crash == "" && !re.LostState {
+	if op != harness.OpApply || !errors.As(err, &re) {
+		return
+	}
+	// One that dies of our interrupt has not yet begun to heed it, nor to work.
+	died := re.Signal != "" && !re.Interrupted && !re.Timeout
+	if !re.Killed && !died && re.Crash == "" && !re.LostState {
 		return
 	}
 	r := o.role.r
