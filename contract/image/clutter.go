@@ -136,10 +136,6 @@ var clutter = []ClutterRule{
 	{Pattern: "*.jks", Kind: ClutterCredential, File: true},
 	{Pattern: "*.kdbx", Kind: ClutterCredential, File: true},
 	{Pattern: "*.ppk", Kind: ClutterCredential, File: true},
-	// A module may well ship certificates of authorities.
-	{Pattern: "*.pem", Kind: ClutterCredential, File: true, Content: privateKey},
-	{Pattern: "*.key", Kind: ClutterCredential, File: true, Content: privateKey},
-	{Pattern: "*.json", Kind: ClutterCredential, File: true, Content: privateKey}, // keys of service accounts
 
 	{Pattern: "readme", Kind: ClutterText, File: true},
 	{Pattern: "readme.*", Kind: ClutterText, File: true},
@@ -174,6 +170,12 @@ var clutter = []ClutterRule{
 	{Pattern: ".vscode", Kind: ClutterTool, Dir: true},
 	{Pattern: "*~", Kind: ClutterTool, File: true},
 	{Pattern: "*.swp", Kind: ClutterTool, File: true},
+
+	// Rules with Content come last: the first rule that matches a name counts.
+	// A module may well ship certificates of authorities.
+	{Pattern: "*.pem", Kind: ClutterCredential, File: true, Content: privateKey},
+	{Pattern: "*.key", Kind: ClutterCredential, File: true, Content: privateKey},
+	{Pattern: "*.json", Kind: ClutterCredential, File: true, Content: privateKey}, // keys of service accounts
 }
 
 // Clutter returns the table of what should not ship in a module image.

@@ -36,6 +36,7 @@ func TestFindClutter(t *testing.T) {
 		{name: "server.pem", content: key, want: image.ClutterCredential},
 		{name: "sa.json", content: `{"private_key": "-----BEGIN PRIVATE KEY-----\n"}`, want: image.ClutterCredential},
 		{name: "variables.tf.json", content: "{}"},
+		{name: "captf-harness.json", content: "{}", want: image.ClutterTool},
 		{name: "README.md", want: image.ClutterText},
 		{name: "Containerfile.terraform", want: image.ClutterTool},
 	} {
@@ -52,6 +53,7 @@ func TestFindClutter(t *testing.T) {
 }
 
 func TestClutterTable(t *testing.T) {
+	content := false
 	for _, r := range image.Clutter() {
 		if _, err := path.Match(r.Pattern, "x"); err != nil {
 			t.Errorf("%q: %v", r.Pattern, err)
@@ -59,6 +61,10 @@ func TestClutterTable(t *testing.T) {
 		if r.Pattern != strings.ToLower(r.Pattern) || strings.Contains(r.Pattern, "/") {
 			t.Errorf("%q is not the lower-case pattern of one name", r.Pattern)
 		}
+		if content && r.Content == "" {
+			t.Errorf("%q comes after rules with content, which would hide it", r.Pattern)
+		}
+		content = content || r.Content != ""
 		if r.Dir && r.File || r.Kind == "" || r.Dir && r.Content != "" {
 			t.Errorf("%+v contradicts itself", r)
 		}

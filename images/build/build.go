@@ -83,9 +83,6 @@ func (b *builder) readInputs(ctx context.Context) error {
 		return err
 	}
 	b.result.Files, b.result.LeftOut = b.source.names(), b.source.leftOut
-	for _, l := range b.result.LeftOut {
-		b.progress("left out %s (%s)", l.Path, l.Why)
-	}
 	if b.result.base, err = openBase(ctx, &b.Options); err != nil {
 		return err
 	}

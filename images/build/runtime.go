@@ -153,3 +153,12 @@ func (r *runtimes) agree(b *executable) error {
 	r.version = want
 	return nil
 }
+
+// PlatformOf returns the platform that an executable is built for.
+func PlatformOf(path string) (image.Platform, error) {
+	e, err := inspect(path)
+	if err != nil {
+		return image.Platform{}, err
+	}
+	return e.Platform, nil
+}

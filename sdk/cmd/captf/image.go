@@ -11,11 +11,14 @@ import (
 func newImageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Describe, sign and verify module images",
+		Short: "Build, publish, describe, sign and verify module images",
 		Args:  noSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newImageSBOMCommand(), newImageAttestCommand(), newImageSignCommand(), newImageVerifyCommand())
+	cmd.AddCommand(
+		newImageBuildCommand(), newImagePublishCommand(), newImageLabelCommand(), newImageInspectCommand(),
+		newImageSBOMCommand(), newImageAttestCommand(), newImageSignCommand(), newImageVerifyCommand(),
+	)
 	return cmd
 }
 
