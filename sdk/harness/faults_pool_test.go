@@ -3,6 +3,7 @@ package harness_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -106,7 +107,7 @@ var poolFaults = []fault{
 		name: "instances are others than the list", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
 			list := v["instances"].([]map[string]any)
 			for n := range list {
-				list[n]["provider_id"] = fmt.Sprint(n)
+				list[n]["provider_id"] = strconv.Itoa(n)
 			}
 		}), failed: []string{"CP-063"},
 	},

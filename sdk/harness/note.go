@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/captf-toolkit/captf/contract"
 )
@@ -18,12 +19,9 @@ type Note struct {
 // note adds a note, once.
 func (r *recorder) note(role contract.Role, place, format string, args ...any) {
 	n := Note{Role: role, Message: fmt.Sprintf(format, args...), Place: place}
-	for _, known := range r.notes {
-		if known == n {
-			return
-		}
+	if !slices.Contains(r.notes, n) {
+		r.notes = append(r.notes, n)
 	}
-	r.notes = append(r.notes, n)
 }
 
 // noteStateBlocks says that a module's backend or cloud block has no effect:

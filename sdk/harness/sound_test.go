@@ -38,7 +38,7 @@ func TestBadHost(t *testing.T) {
 func TestBadProviderID(t *testing.T) {
 	for id, want := range map[string]string{
 		"aws:///eu-1a/i-0123abcd": "", "noop:///default/a": "", "vsphere://4221-ab": "", "metal://ü": "",
-		"noop:///default/a ":      "whitespace",
+		"noop:///default/a b": "whitespace", "noop:///default/a\n": "whitespace",
 		"noop:///default/\u200ba": "control characters", "noop:///a\tb": "whitespace", "noop:///a\x1b[31m": "control characters",
 		"aws://i-0123": "form of its cloud",
 	} {
