@@ -31,6 +31,13 @@ var poolFaults = []fault{
 		failed: []string{"contract/node_labels"},
 	},
 	{
+		name: "empty pool degraded", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
+			if in.Replicas == 0 {
+				v["health"] = health("degraded")
+			}
+		}), failed: []string{"contract/health"},
+	},
+	{
 		name: "pool never healthy", scenario: "life", with: output(contract.RoleMachinePool, "health", map[string]any{"state": "running", "healthy": false}),
 		failed: []string{"contract/health"},
 	},

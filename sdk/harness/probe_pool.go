@@ -49,6 +49,9 @@ func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap, ot
 		}
 		if size == 0 {
 			d.add(judge(out.Health.State != contract.HealthPending, "CP-064", d.role, "a pool of 0 is pending for ever", "a pool of 0 is "+string(out.Health.State)))
+			if state := unwell(out.Health); state != "" && out.Health.State != contract.HealthPending {
+				d.add(finding{id: idContract + "health", role: d.role, status: StatusFailed, reason: "the health of a pool of 0 is " + state + "; a group without members is running and healthy"})
+			}
 		}
 		for _, f := range judgePool(out, run) {
 			d.add(f)
