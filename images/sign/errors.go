@@ -27,6 +27,8 @@ var (
 	ErrKeyType = errors.New("unsupported key")
 	// ErrExpired: a certificate was not valid when it signed.
 	ErrExpired = errors.New("expired certificate")
+	// ErrUntrusted: nothing that the trusted root knows vouches for a bundle.
+	ErrUntrusted = errors.New("not vouched for")
 	// ErrIdentity: a certificate is someone else's.
 	ErrIdentity = errors.New("signed by someone else")
 )

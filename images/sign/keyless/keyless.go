@@ -162,7 +162,12 @@ func (v *Verifier) explain(err error, b *sign.Bundle, e *bundle.Bundle, image v1
 		return sign.Errorf(sign.ErrFormat, "it is not a valid bundle: %v", err)
 	}
 	leaf := content.Certificate()
-	if !strings.Contains(err.Error(), "leaf certificate") {
+	// The library has no types for these.
+	outside := strings.Contains(err.Error(), "outside certificate validity")
+	if strings.Contains(err.Error(), "not enough verified") || strings.Contains(err.Error(), "threshold not met") {
+		return sign.Errorf(sign.ErrUntrusted, "no log or timestamp of the trusted root vouches for it: %s", err)
+	}
+	if !outside && !strings.Contains(err.Error(), "leaf certificate") {
 		return sign.Errorf(sign.ErrTampered, "%s", err)
 	}
 	for _, authority := range v.trusted.FulcioCertificateAuthorities() {
@@ -171,5 +176,5 @@ func (v *Verifier) explain(err error, b *sign.Bundle, e *bundle.Bundle, image v1
 				leaf.NotBefore.UTC().Format(time.RFC3339), leaf.NotAfter.UTC().Format(time.RFC3339))
 		}
 	}
-	return sign.Errorf(sign.ErrIdentity, "its certificate is not from an authority of the trusted root")
+	return sign.Errorf(sign.ErrUntrusted, "its certificate is not from an authority of the trusted root")
 }
