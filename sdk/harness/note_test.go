@@ -54,8 +54,8 @@ func starting(role contract.Role, state string, n int) func(*harnesstest.Set) {
 	return func(s *harnesstest.Set) {
 		readings := map[string]int{}
 		s.Outputs = func(object string, in contract.Inputs, v map[string]any) {
-			if in.Role() != role {
-				return
+			if pool, ok := in.(*contract.PoolInputs); in.Role() != role || ok && pool.Replicas == 0 {
+				return // a group without members has none that starts
 			}
 			if readings[object]++; readings[object] < n {
 				v["health"] = health(state)
