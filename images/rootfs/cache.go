@@ -62,8 +62,7 @@ func (r *Reader) load(key string, l *source.Layer) (_ *listing, err error) {
 	}()
 	d := &decoder{rest: payload}
 	out.decode(d, func(n int64) error { return r.charge(out, l.Name(), n) })
-	var limit *LimitError
-	if errors.As(d.err, &limit) {
+	if _, over := errors.AsType[*LimitError](d.err); over {
 		return nil, d.err
 	}
 	if d.err != nil || len(d.rest) > 0 || !r.sufficient(out) {
@@ -95,7 +94,7 @@ func readCacheFile(path string, limit int64) ([]byte, bool) {
 	if sum := sha256.Sum256(raw[head:]); !bytes.Equal(sum[:], raw[len(cacheMagic):head]) {
 		return nil, false
 	}
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))
 	if err != nil {
 		return nil, false
 	}
@@ -246,7 +245,7 @@ func (l *listing) decode(d *decoder, charge func(int64) error) {
 	}
 	for range d.count() {
 		rec := &record{name: d.text(), link: d.text()}
-		rec.typ, rec.mode = Type(d.int()), uint32(d.int())
+		rec.typ, rec.mode = Type(d.int()&0xff), uint32(d.int()&0o7777)
 		rec.uid, rec.gid = int(d.int()), int(d.int())
 		rec.size, rec.mtime, rec.ordinal = d.int(), d.int(), int(d.int())
 		if rec.kept = d.flag(); rec.kept {

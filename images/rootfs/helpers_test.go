@@ -92,7 +92,7 @@ func layerOf(t testing.TB, raw []byte, how compression) mutate.Addendum {
 	packed := raw
 	switch how {
 	case plain:
-		add.MediaType = types.OCIUncompressedLayer
+		return mutate.Addendum{Layer: rawLayer{raw}, MediaType: types.OCIUncompressedLayer}
 	case zstandard:
 		z, err := zstd.NewWriter(nil)
 		if err != nil {
@@ -141,7 +141,7 @@ func imageOf(t testing.TB, adds ...mutate.Addendum) v1.Image {
 // server is a registry on the loopback interface, with a handler in front.
 func server(t testing.TB, front func(http.Handler) http.Handler) string {
 	t.Helper()
-	var h http.Handler = registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	h := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	if front != nil {
 		h = front(h)
 	}

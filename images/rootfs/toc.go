@@ -121,8 +121,7 @@ func (r *Reader) decodeTOC(out *listing, where string, doc io.Reader, digest str
 	limited := &io.LimitedReader{R: doc, N: maxTOC + 1}
 	dec := json.NewDecoder(io.TeeReader(limited, sum))
 	bad := func(err error) error {
-		var limit *LimitError
-		if errors.As(err, &limit) {
+		if _, over := errors.AsType[*LimitError](err); over {
 			return err
 		}
 		return tocErrorf("it is damaged: %s", err)

@@ -75,7 +75,7 @@ func (t *tree) apply(layer int, l *listing, eStargz bool) {
 	}
 	for _, rec := range l.records {
 		if rec.typ != whiteout && rec.typ != opaque && !(eStargz && eStargzName(rec.name)) {
-			t.put(layer, l, rec)
+			t.put(layer, rec)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (t *tree) walk(p string) *node {
 }
 
 // put adds an entry.
-func (t *tree) put(layer int, l *listing, rec *record) {
+func (t *tree) put(layer int, rec *record) {
 	if rec.name == "/" {
 		if rec.typ == Directory {
 			t.root.rec, t.root.layer = rec, layer

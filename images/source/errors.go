@@ -185,8 +185,7 @@ func networkError(ctx context.Context, op, host string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
 	}
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		if own.Op == "" {
 			named := *own
 			named.Op = op

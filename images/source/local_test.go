@@ -321,7 +321,7 @@ func TestFlatten(t *testing.T) {
 		t.Errorf("platforms (-want +got):\n%s", diff)
 	}
 
-	deep := v1.ImageIndex(indexFor(t, "linux/amd64"))
+	deep := indexFor(t, "linux/amd64")
 	for range MaxIndexDepth {
 		deep = mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: deep})
 	}

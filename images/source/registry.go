@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -86,9 +88,7 @@ func (s *registryStore) get(ctx context.Context, op, kind, id string, header htt
 		cancel(nil)
 		return nil, fail(ErrReference, op, "%s", printable(err.Error()))
 	}
-	for k, v := range header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := client.Do(req)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *registryStore) open(ctx context.Context, d v1.Descriptor, off, n int64)
 			_ = resp.Body.Close()
 			return nil, 0, fail(ErrFormat, op, "%s answers with the range %q instead of bytes %d-%d", s.repo.RegistryStr(), printable(resp.Header.Get("Content-Range")), off, off+n-1)
 		}
-		if total != "*" && total != fmt.Sprint(d.Size) {
+		if total != "*" && total != strconv.FormatInt(d.Size, 10) {
 			_ = resp.Body.Close()
 			var actual int64
 			_, _ = fmt.Sscan(total, &actual)

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -199,11 +201,11 @@ func TestMisbehaving(t *testing.T) {
 			_, _ = w.Write(raw)
 		}), ErrFormat, "encoding"},
 		"no blob": {blobs(func(w http.ResponseWriter, _ *http.Request, _ []byte) {
-			http.Error(w, `{"errors":[{"code":"BLOB_UNKNOWN"}]}`, 404)
+			http.Error(w, `{"errors":[{"code":"BLOB_UNKNOWN"}]}`, http.StatusNotFound)
 		}), ErrNotFound, "lacks the blob"},
 		"always dropped": {blobs(func(http.ResponseWriter, *http.Request, []byte) { panic(http.ErrAbortHandler) }), ErrUnavailable, "closed the connection"},
 		"dropped early": {blobs(func(w http.ResponseWriter, _ *http.Request, raw []byte) {
-			w.Header().Set("Content-Length", fmt.Sprint(len(raw)))
+			w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
 			flush(w)
 			panic(http.ErrAbortHandler)
 		}), ErrCorrupt, "in a row"},
@@ -298,12 +300,10 @@ func TestResume(t *testing.T) {
 			}
 			rec := httptest.NewRecorder()
 			inner.ServeHTTP(rec, r)
-			for k, v := range rec.Header() {
-				rw.Header()[k] = v
-			}
+			maps.Copy(rw.Header(), rec.Header())
 			body := rec.Body.Bytes()
 			if drops++; drops <= 3 {
-				rw.Header().Set("Content-Length", fmt.Sprint(len(body)))
+				rw.Header().Set("Content-Length", strconv.Itoa(len(body)))
 				rw.WriteHeader(rec.Code)
 				_, _ = rw.Write(body[:min(len(body), 9000)])
 				flush(rw)
@@ -399,7 +399,7 @@ func TestStall(t *testing.T) {
 	opts.Retry.Stall = 50 * time.Millisecond
 	_, l := w.layer(ref, opts)
 	w.misbehave(func(rw http.ResponseWriter, r *http.Request, inner http.Handler) {
-		rw.Header().Set("Content-Length", fmt.Sprint(l.Descriptor.Size))
+		rw.Header().Set("Content-Length", strconv.FormatInt(l.Descriptor.Size, 10))
 		flush(rw)
 		<-r.Context().Done()
 	})

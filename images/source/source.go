@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -127,10 +128,8 @@ func (s *Source) flatten(ctx context.Context, op string, index *v1.IndexManifest
 		case d.MediaType.IsSchema1():
 			return fail(ErrFormat, op, "%s is of Docker's schema 1, which is not supported", what).hint("push the image again with a current client")
 		case d.MediaType.IsIndex():
-			for _, seen := range append(path, s.Digest) {
-				if seen == d.Digest {
-					return fail(ErrFormat, op, "the index %s is inside of itself", d.Digest)
-				}
+			if d.Digest == s.Digest || slices.Contains(path, d.Digest) {
+				return fail(ErrFormat, op, "the index %s is inside of itself", d.Digest)
 			}
 			doc, err := s.store.manifest(ctx, d)
 			if err != nil {
