@@ -1,6 +1,7 @@
 package attest_test
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"context"
@@ -452,11 +453,8 @@ func TestAttachBundle(t *testing.T) {
 	}
 }
 
-// TestLyingArchives: providers whose archives cannot be believed.
-func TestLyingArchives(t *testing.T) {
-	r := index(t)
-	dir := strings.TrimPrefix(layout(t, r), "oci:")
-	src, _ := open(t, "oci:"+dir)
+func TestInterrupted(t *testing.T) {
+	src, _ := open(t, layout(t, index(t)))
 	img, err := src.Image(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -464,13 +462,53 @@ func TestLyingArchives(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := attest.DescribeImage(ctx, img, ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
+		t.Error(err)
 	}
 }
 
+// TestArchive: what is attached in a layout is read from an archive of it, where
+// nothing can be attached.
 func TestArchive(t *testing.T) {
-	_, err := referrer.At(source.Reference{Kind: source.Tarball, Text: "tarball:x"}, source.Options{})
-	if !errors.Is(err, referrer.ErrArchive) {
+	src, store := open(t, layout(t, index(t)))
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := attest.Sign(t.Context(), src, store, private, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "machine.tar")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(f)
+	if err := errors.Join(w.AddFS(os.DirFS(src.Reference.Path)), w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	packed, err := source.Open(t.Context(), "tarball:"+file, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	archive, err := referrer.Of(packed, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := sign.NewPublicKey(private.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range want {
+		if _, err := sign.VerifyKey(t.Context(), archive, s.Subject, key, sign.PredicateSignature); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := attest.Sign(t.Context(), packed, archive, private, true); !errors.Is(err, referrer.ErrArchive) {
+		t.Error(err)
+	}
+	if _, err := referrer.At(packed.Reference, source.Options{}); !errors.Is(err, referrer.ErrArchive) {
 		t.Error(err)
 	}
 }
@@ -511,6 +549,21 @@ func TestStored(t *testing.T) {
 		var doc map[string]any
 		if err := json.Unmarshal(raw, &doc); err != nil || doc["spdxVersion"] != "SPDX-2.3" {
 			t.Errorf("content %v, %v", doc["spdxVersion"], err)
+		}
+	}
+}
+
+// TestPages: the URIs of builds and builders lead to sections of a page.
+func TestPages(t *testing.T) {
+	page, err := os.ReadFile("../../docs/supply-chain.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uri, heading := range map[string]string{attest.BuildType: "### Build type: image v1\n", attest.DefaultBuilder: "### Builder: local\n"} {
+		_, anchor, _ := strings.Cut(uri, "docs/supply-chain.md#")
+		slug := strings.NewReplacer("### ", "", ":", "", " ", "-", "\n", "").Replace(strings.ToLower(heading))
+		if slug != anchor || !strings.Contains(string(page), heading) {
+			t.Errorf("%s leads nowhere", uri)
 		}
 	}
 }

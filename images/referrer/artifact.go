@@ -92,14 +92,14 @@ type Store interface {
 // blobs are how a place is read.
 type blobs interface {
 	// manifest returns a manifest, checked against its digest.
-	manifest(ctx context.Context, digest v1.Hash) ([]byte, error)
+	manifest(ctx context.Context, d v1.Descriptor) ([]byte, error)
 	// blob returns a blob of at most d.Size bytes, checked against its digest.
 	blob(ctx context.Context, d v1.Descriptor) ([]byte, error)
 }
 
 // content reads the one layer of a referrer.
 func content(ctx context.Context, from blobs, d v1.Descriptor, limit int64) ([]byte, string, error) {
-	raw, err := from.manifest(ctx, d.Digest)
+	raw, err := from.manifest(ctx, d)
 	if err != nil {
 		return nil, "", err
 	}

@@ -84,29 +84,7 @@ func (l *layout) List(ctx context.Context, subject v1.Hash) ([]v1.Descriptor, er
 	if err != nil {
 		return nil, err
 	}
-	if len(index.Manifests) > MaxReferrers {
-		return nil, fmt.Errorf("%s: index.json lists %d manifests; at most %d are read: %w", op, len(index.Manifests), MaxReferrers, ErrTooLarge)
-	}
-	var list []v1.Descriptor
-	for _, d := range index.Manifests {
-		if d.MediaType.IsIndex() {
-			continue // An index of images refers to none of them by a subject.
-		}
-		raw, err := l.manifest(ctx, d.Digest)
-		if errors.Is(err, ErrNotFound) {
-			continue // An export of one platform lists what it does not hold.
-		}
-		if err != nil {
-			return nil, err
-		}
-		var m v1.Manifest
-		if json.Unmarshal(raw, &m) != nil || m.Subject == nil || m.Subject.Digest != subject {
-			continue
-		}
-		d.ArtifactType = artifactType(m)
-		list = append(list, d)
-	}
-	return sorted(list), nil
+	return referring(op, index.Manifests, subject, func(d v1.Descriptor) ([]byte, error) { return l.manifest(ctx, d) })
 }
 
 // Content implements Store.
@@ -114,7 +92,8 @@ func (l *layout) Content(ctx context.Context, d v1.Descriptor, limit int64) ([]b
 	return content(ctx, l, d, limit)
 }
 
-func (l *layout) manifest(_ context.Context, digest v1.Hash) ([]byte, error) {
+func (l *layout) manifest(_ context.Context, d v1.Descriptor) ([]byte, error) {
+	digest := d.Digest
 	op := "reading manifest " + digest.String()
 	root, err := l.open(op)
 	if err != nil {

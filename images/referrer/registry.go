@@ -54,7 +54,7 @@ func (r *registry) List(ctx context.Context, subject v1.Hash) ([]v1.Descriptor, 
 		if d.ArtifactType != "" && d.ArtifactType != emptyType {
 			continue
 		}
-		raw, err := r.manifest(ctx, d.Digest)
+		raw, err := r.manifest(ctx, d)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrFormat) {
 			continue // The tag of a registry without the API can name what was deleted.
 		}
@@ -79,12 +79,12 @@ func (r *registry) Content(ctx context.Context, d v1.Descriptor, limit int64) ([
 	return content(ctx, r, d, limit)
 }
 
-func (r *registry) manifest(ctx context.Context, digest v1.Hash) ([]byte, error) {
-	d, err := remote.Get(r.repo.Digest(digest.String()), r.with(ctx)...)
+func (r *registry) manifest(ctx context.Context, d v1.Descriptor) ([]byte, error) {
+	got, err := remote.Get(r.repo.Digest(d.Digest.String()), r.with(ctx)...)
 	if err != nil {
-		return nil, r.failed("reading referrer "+digest.String(), err)
+		return nil, r.failed("reading referrer "+d.Digest.String(), err)
 	}
-	return d.Manifest, nil
+	return got.Manifest, nil
 }
 
 func (r *registry) blob(ctx context.Context, d v1.Descriptor) ([]byte, error) {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
@@ -61,4 +61,4 @@ same text. "captf image attest" attaches it to the image.
 }
 
 // toolName names this program in a bill of materials.
-func toolName() string { return fmt.Sprintf("captf-%s", currentVersion().Version) }
+func toolName() string { return "captf-" + strings.Trim(currentVersion().Version, "()") }

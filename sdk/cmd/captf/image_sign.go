@@ -133,7 +133,7 @@ func openTarget(cmd *cobra.Command, ref string, insecure bool) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	store, err := referrer.At(src.Reference, o)
+	store, err := referrer.Of(src, o)
 	if err != nil {
 		return target{}, errors.Join(err, src.Close())
 	}

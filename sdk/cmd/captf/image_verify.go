@@ -38,7 +38,7 @@ Without --recursive the manifest that IMAGE names is verified, which for an inde
 says all about its platforms: it holds their digests. --predicate asks for signed
 statements of other types: sbom, provenance, or a URI; --statement prints them.
 
-` + imageReference + `
+` + imageReference + ` tarball:FILE works too.
 
 Exit code 1 means that the image is not signed as asked for.`,
 		Example: `  captf image verify --key cosign.pub registry.example.com/machine:v1.0.0
