@@ -8,8 +8,8 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -103,27 +103,24 @@ func (b *base) annotations() map[string]string {
 }
 
 // baseLayer is a layer of a base as the library wants it.
-type baseLayer struct{ *source.Layer }
+type baseLayer struct {
+	ctx context.Context //nolint:containedctx // the library's interface has none
+	*source.Layer
+}
 
 func (l baseLayer) Digest() (v1.Hash, error)            { return l.Descriptor.Digest, nil }
 func (l baseLayer) DiffID() (v1.Hash, error)            { return l.Layer.DiffID, nil }
 func (l baseLayer) Size() (int64, error)                { return l.Descriptor.Size, nil }
 func (l baseLayer) MediaType() (types.MediaType, error) { return ociType(l.Descriptor.MediaType), nil }
-func (l baseLayer) Compressed() (io.ReadCloser, error) {
-	return l.Layer.Reader(context.Background())
-}
-
-// Uncompressed is not needed for building and writing, which move layers as they are.
-func (l baseLayer) Uncompressed() (io.ReadCloser, error) {
-	return nil, fmt.Errorf("unpacking %s of the base image: it is only copied", l.Name())
-}
+func (l baseLayer) Compressed() (io.ReadCloser, error)  { return l.Reader(l.ctx) }
 
 // layer returns the layer in a form that a registry can mount if the base is there.
-func (b *base) layer(l *source.Layer) v1.Layer {
-	if n := b.src.Reference.Name; n != nil {
-		return &remote.MountableLayer{Layer: baseLayer{l}, Reference: cmp.Or[name.Reference](n)}
+func (b *base) layer(ctx context.Context, l *source.Layer) (v1.Layer, error) {
+	out, err := partial.CompressedToLayer(baseLayer{ctx, l})
+	if n := b.src.Reference.Name; err == nil && n != nil {
+		return &remote.MountableLayer{Layer: out, Reference: n}, nil
 	}
-	return baseLayer{l}
+	return out, err
 }
 
 // ociTypes are the media types of OCI for those of Docker, which mean the same.

@@ -183,6 +183,7 @@ func (b *builder) images(ctx context.Context) ([]v1.Image, error) {
 	layers := make([][]added, len(b.Platforms))
 	images := make([]v1.Image, len(b.Platforms))
 	var moduleLayer *layer
+	outer := ctx // of the layers of a base, which are read later
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(goruntime.GOMAXPROCS(0), 2))
 	g.Go(func() (err error) {
@@ -223,7 +224,7 @@ func (b *builder) images(ctx context.Context) ([]v1.Image, error) {
 	}
 	for i, p := range b.Platforms {
 		layers[i] = append(layers[i], added{contentModule, moduleLayer})
-		img, err := b.image(p, layers[i])
+		img, err := b.image(outer, p, layers[i])
 		if err != nil {
 			return nil, fmt.Errorf("making the image for %s: %w", p, err)
 		}
@@ -278,7 +279,7 @@ func (b *builder) runtimeEntries(e *executable) ([]entry, error) {
 }
 
 // image makes the image of a platform.
-func (b *builder) image(p image.Platform, layers []added) (v1.Image, error) {
+func (b *builder) image(ctx context.Context, p image.Platform, layers []added) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	config := &v1.ConfigFile{Architecture: p.Arch, OS: p.OS}
 	var adds []mutate.Addendum
@@ -286,8 +287,12 @@ func (b *builder) image(p image.Platform, layers []added) (v1.Image, error) {
 		from := b.result.base.images[p]
 		config = from.Config.DeepCopy()
 		for _, l := range from.Layers() {
+			layer, err := b.result.base.layer(ctx, l)
+			if err != nil {
+				return nil, err
+			}
 			adds = append(adds, mutate.Addendum{
-				Layer: b.result.base.layer(l), Annotations: l.Descriptor.Annotations, URLs: l.Descriptor.URLs, MediaType: ociType(l.Descriptor.MediaType),
+				Layer: layer, Annotations: l.Descriptor.Annotations, URLs: l.Descriptor.URLs, MediaType: ociType(l.Descriptor.MediaType),
 			})
 		}
 	}
