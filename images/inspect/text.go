@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -52,9 +53,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return t.Flush()
 }
 
-func (p Platform) sameLabels(o Platform) bool {
-	return fmt.Sprintf("%+v", p.Labels) == fmt.Sprintf("%+v", o.Labels)
-}
+func (p Platform) sameLabels(o Platform) bool { return reflect.DeepEqual(p.Labels, o.Labels) }
 
 // write writes the labels.
 func (l Labels) write(line func(key, format string, args ...any)) {
