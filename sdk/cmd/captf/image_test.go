@@ -197,7 +197,7 @@ func TestImageBuildRefusesFindings(t *testing.T) {
 	}
 }
 
-func TestImageUsage(t *testing.T) {
+func TestImageCommandsUsage(t *testing.T) {
 	runtimes := fakeRuntimes(t)
 	build := func(args ...string) []string {
 		return append(append([]string{"image", "build", "--role", "machine", "--no-lint"}, runtimes...), args...)
@@ -247,7 +247,7 @@ func TestImageUsage(t *testing.T) {
 	}
 }
 
-func TestImageErrors(t *testing.T) {
+func TestImageCommandsErrors(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "")
 	for _, args := range [][]string{
 		{"image", "publish", "oci:" + t.TempDir(), "localhost:1/m:v1"},
