@@ -73,8 +73,8 @@ func Spool(p string) bool {
 	return image.Within(image.ProvidersPath, p) || p == image.RuntimePath || strings.HasPrefix(p, "/usr/local/bin/")
 }
 
-// Describe reads what the documents tell. An image without a runtime is an error;
-// a provider that cannot be looked into is described by its archive.
+// Describe reads what the documents tell. An image without a runtime, and a mirror
+// with damaged archives, are errors.
 func Describe(ctx context.Context, files *rootfs.FS) (Description, error) {
 	img := files.Image()
 	d := Description{
@@ -84,61 +84,41 @@ func Describe(ctx context.Context, files *rootfs.FS) (Description, error) {
 	if d.Created.IsZero() {
 		d.Created = time.Unix(0, 0).UTC()
 	}
-	var err error
-	if d.Runtime, err = program(ctx, files, image.RuntimePath); err != nil {
+	runtime, info, err := program(ctx, files, image.RuntimePath)
+	if err != nil {
 		return Description{}, fmt.Errorf("describing the runtime: %w", err)
 	}
-	d.RuntimeKind = image.Runtime(d.Labels[string(image.LabelRuntime)])
-	d.RuntimeVersion = d.Labels[string(image.LabelRuntimeVersion)]
-	if err := d.identify(ctx, files); err != nil {
-		return Description{}, err
-	}
+	// What the runtime tells itself comes before labels, which may be wrong.
+	d.Runtime = runtime
+	d.RuntimeKind = cmp.Or(info.Runtime, image.Runtime(d.Labels[string(image.LabelRuntime)]))
+	d.RuntimeVersion = cmp.Or(info.Version, d.Labels[string(image.LabelRuntimeVersion)])
 	if d.Providers, err = providers(ctx, files, d.Platform); err != nil {
 		return Description{}, fmt.Errorf("describing the providers: %w", err)
 	}
 	return d, nil
 }
 
-// identify takes from the runtime itself what it tells: labels may be wrong.
-func (d *Description) identify(ctx context.Context, files *rootfs.FS) error {
-	f, err := files.OpenReaderAt(ctx, image.RuntimePath)
-	if err != nil {
-		return fmt.Errorf("describing the runtime: %w", err)
-	}
-	defer f.Close()
-	info, err := binary.Read(f)
-	if err != nil {
-		return nil //nolint:nilerr // What is no ELF executable is described by its digest.
-	}
-	d.RuntimeKind = cmp.Or(info.Runtime, d.RuntimeKind)
-	d.RuntimeVersion = cmp.Or(info.Version, d.RuntimeVersion)
-	return nil
-}
-
-// program describes an executable of the image.
-func program(ctx context.Context, files *rootfs.FS, p string) (Program, error) {
+// program describes an executable of the image. One that is not ELF has no
+// more than a digest.
+func program(ctx context.Context, files *rootfs.FS, p string) (Program, binary.Info, error) {
 	f, err := files.OpenReaderAt(ctx, p)
 	if err != nil {
-		return Program{}, err
+		return Program{}, binary.Info{}, err
 	}
 	defer f.Close()
-	at := p
+	out := Program{Path: p}
 	if e, err := files.Stat(p); err == nil {
-		at = e.Path
+		out.Path = e.Path
 	}
-	return readProgram(at, f, f.Size())
-}
-
-func readProgram(p string, r io.ReaderAt, size int64) (Program, error) {
-	sum, err := digest(io.NewSectionReader(r, 0, size))
+	if out.SHA256, err = digest(&interruptible{ctx, io.NewSectionReader(f, 0, f.Size())}); err != nil {
+		return Program{}, binary.Info{}, fmt.Errorf("reading %s: %w", p, err)
+	}
+	info, err := binary.Read(f)
 	if err != nil {
-		return Program{}, fmt.Errorf("reading %s: %w", p, err)
+		info = binary.Info{}
 	}
-	out := Program{Path: p, SHA256: sum}
-	if info, err := binary.Read(r); err == nil {
-		out.Build = info.Build
-	}
-	return out, nil
+	out.Build = info.Build
+	return out, info, nil
 }
 
 func digest(r io.Reader) (string, error) {
@@ -189,7 +169,7 @@ func unpacked(ctx context.Context, files *rootfs.FS, dir string, list []string) 
 		if path.Dir(name) != dir || !isProgram(name) {
 			continue
 		}
-		p, err := program(ctx, files, path.Join(image.ProvidersPath, name))
+		p, _, err := program(ctx, files, path.Join(image.ProvidersPath, name))
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +184,7 @@ func packed(ctx context.Context, files *rootfs.FS, p string) (sum string, progra
 		return "", nil, err
 	}
 	defer f.Close()
-	if sum, err = digest(io.NewSectionReader(f, 0, f.Size())); err != nil {
+	if sum, err = digest(&interruptible{ctx, io.NewSectionReader(f, 0, f.Size())}); err != nil {
 		return "", nil, fmt.Errorf("reading %s: %w", p, err)
 	}
 	z, err := zip.NewReader(f, f.Size())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -82,7 +83,7 @@ type metadata struct {
 // them, as a predicate.
 func Provenance(images []Description, by Builder) (json.RawMessage, error) {
 	if len(images) == 0 {
-		return nil, fmt.Errorf("writing the provenance: there is no image")
+		return nil, errors.New("writing the provenance: there is no image")
 	}
 	labels := images[0].Labels
 	p := provenance{

@@ -7,8 +7,7 @@ import (
 
 // quiet drops what an error of the HTTP client says of the URL.
 func quiet(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

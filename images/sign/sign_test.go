@@ -394,8 +394,7 @@ func FuzzBundle(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		b, err := sign.ParseBundle(raw)
 		if err != nil {
-			var own *sign.Error
-			if !errors.As(err, &own) {
+			if _, ok := errors.AsType[*sign.Error](err); !ok {
 				t.Errorf("error %T %v", err, err)
 			}
 			return

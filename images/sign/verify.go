@@ -119,13 +119,12 @@ func verify(ctx context.Context, from Referrers, d v1.Descriptor, image v1.Hash,
 // IsUnsigned tells that an error means that the signature is not there, rather
 // than that it could not be read.
 func IsUnsigned(err error) bool {
-	var f *Failure
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*Failure](err)
+	if !ok {
 		return false
 	}
 	for _, p := range f.Problems {
-		var own *Error
-		if !errors.As(p.Err, &own) {
+		if _, ok := errors.AsType[*Error](p.Err); !ok {
 			return false
 		}
 	}

@@ -150,8 +150,7 @@ func (v *Verifier) check(b *sign.Bundle, image v1.Hash) (string, error) {
 
 // explain finds out why the library refused a bundle, where it does not tell.
 func (v *Verifier) explain(err error, b *sign.Bundle, e *bundle.Bundle, image v1.Hash) error {
-	var identity *verify.ErrNoMatchingCertificateIdentity
-	if errors.As(err, &identity) {
+	if _, ok := errors.AsType[*verify.ErrNoMatchingCertificateIdentity](err); ok {
 		return sign.Errorf(sign.ErrIdentity, "it is signed by someone else: %s", err)
 	}
 	if s, err := b.Statement(); err == nil && !s.About(image) {

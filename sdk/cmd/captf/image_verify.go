@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
@@ -13,7 +14,6 @@ import (
 	"github.com/captf-toolkit/captf/images/attest"
 	"github.com/captf-toolkit/captf/images/sign"
 	"github.com/captf-toolkit/captf/images/sign/keyless"
-	"os"
 )
 
 // verifyFlags are the flags of captf image verify.
