@@ -26,6 +26,7 @@ import (
 type imageFlags struct {
 	report
 	platform         string
+	verifyKey        string
 	allPlatforms     bool
 	insecure         bool
 	readAll, noCache bool
@@ -70,6 +71,7 @@ Credentials are those of docker login or podman login.`,
 	f := cmd.Flags()
 	f.StringVar(&o.platform, "platform", "", "platform to check, as `os/arch` (default: of an index "+contractimage.DefaultPlatform().String()+", of a single image its own)")
 	f.BoolVar(&o.allPlatforms, "all-platforms", false, "check every platform of the index")
+	f.StringVar(&o.verifyKey, "verify-key", "", "check that the image is signed with the public key in this PEM `file`")
 	f.BoolVar(&o.insecure, "insecure", false, "allow a registry that speaks plain HTTP")
 	f.BoolVar(&o.readAll, "read-all-layers", false, "read every layer whole, whatever its table of contents says, and compare the two")
 	f.StringVar(&o.cacheDir, "cache-dir", "", "keep what is learned of layers in this `directory` (default: in the user's cache)")
@@ -139,6 +141,11 @@ func (o *imageFlags) options(stderr io.Writer) (image.Options, error) {
 	}
 	if o.verbose {
 		opts.Source.Progress = func(line string) { fmt.Fprintf(stderr, "tfcapi-lint: %s\n", line) }
+	}
+	if o.verifyKey != "" {
+		if opts.Verify, err = verifier(o.verifyKey, opts.Source); err != nil {
+			return opts, unreadable(err)
+		}
 	}
 	if o.platform == "" {
 		return opts, nil
