@@ -120,7 +120,39 @@ func layoutView(t *testing.T, img v1.Image, opts Options) map[string]string {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	sameFiles(t, f)
 	return out
+}
+
+// sameFiles compares the contents that Files gives with those that ReadFile gives.
+func sameFiles(t *testing.T, f *FS) {
+	t.Helper()
+	want, got := map[string]string{}, map[string]string{}
+	if err := f.Walk("/", func(e Entry) error {
+		if !e.IsRegular() {
+			return nil
+		}
+		b, err := f.ReadFile(context.Background(), e.Path, 0)
+		want[e.Path] = string(b)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Files(context.Background(), func(same []Entry, r io.Reader) error {
+		b, err := io.ReadAll(r)
+		for _, e := range same {
+			if _, twice := got[e.Path]; twice {
+				t.Errorf("%s is given twice", e.Path)
+			}
+			got[e.Path] = string(b)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("contents (-ReadFile +Files):\n%s", diff)
+	}
 }
 
 // extracted is what another implementation unpacks.

@@ -34,6 +34,7 @@ func TestSameView(t *testing.T) {
 				}
 			}
 			got := snapshot(t, f)
+			sameFiles(t, f)
 			if want == nil {
 				want = got
 				for _, p := range []string{"/captf/module/old.tf", "/etc/gone", "/etc/passwd", "/etc/hard"} {
