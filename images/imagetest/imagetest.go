@@ -28,7 +28,7 @@ import (
 // without any code. With a loader it is one that is linked dynamically.
 func Program(t testing.TB, platform, loader string) []byte {
 	t.Helper()
-	machines := map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64}
+	machines := map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64, "linux/s390x": elf.EM_S390}
 	m, ok := machines[platform]
 	if !ok {
 		t.Fatalf("there is no program for %q", platform)
@@ -43,11 +43,15 @@ func Program(t testing.TB, platform, loader string) []byte {
 		h.Phoff, h.Phnum = header, 1
 		segments = []elf.Prog64{{Type: uint32(elf.PT_INTERP), Off: header + segment, Filesz: uint64(len(loader) + 1)}}
 	}
-	if err := binary.Write(&b, binary.LittleEndian, h); err != nil {
+	var order binary.ByteOrder = binary.LittleEndian
+	if m == elf.EM_S390 {
+		order, h.Ident[elf.EI_DATA] = binary.BigEndian, byte(elf.ELFDATA2MSB)
+	}
+	if err := binary.Write(&b, order, h); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range segments {
-		if err := binary.Write(&b, binary.LittleEndian, s); err != nil {
+		if err := binary.Write(&b, order, s); err != nil {
 			t.Fatal(err)
 		}
 		b.WriteString(loader + "\x00")

@@ -24,9 +24,8 @@ type Options struct {
 	Contract contract.Definition
 	// Variables are the values of user variables for the apply.
 	Variables []contract.Variable
-	// Strict makes it an error when the machine does not allow to isolate the
-	// runtime.
-	Strict bool
+	// Isolation is how the runtime is kept from the machine; empty is IsolateAuto.
+	Isolation Isolation
 	// Timeout bounds each step; 0 is five minutes.
 	Timeout time.Duration
 	// TempDir is where the image is unpacked; empty means the system's directory
@@ -35,6 +34,22 @@ type Options struct {
 	// Progress gets a line for each step; nil is silent.
 	Progress func(line string)
 }
+
+// Isolation says how the runtime is kept from the machine.
+type Isolation string
+
+// The ways.
+const (
+	// IsolateAuto isolates as far as the machine allows.
+	IsolateAuto Isolation = "auto"
+	// IsolateStrictly makes it an error when the machine does not allow it.
+	IsolateStrictly Isolation = "strict"
+	// IsolateNever runs the runtime as any other program: for images that are trusted.
+	IsolateNever Isolation = "never"
+)
+
+// Isolations returns the ways, the default first.
+func Isolations() []Isolation { return []Isolation{IsolateAuto, IsolateStrictly, IsolateNever} }
 
 // Step is one command of the runtime.
 type Step struct {
@@ -96,12 +111,10 @@ func Run(ctx context.Context, files *rootfs.FS, o Options) (_ *Report, err error
 	o.Progress(fmt.Sprintf("unpacked the image, %d MB (%s)", size/1e6, time.Since(start).Round(10*time.Millisecond)))
 
 	t := &trial{o: o, files: files, report: &Report{Steps: []Step{}}}
-	box, problems, err := newSandbox(ctx, dir, config.Config.User)
-	if err != nil {
+	if t.box, t.report.NotIsolated, err = o.sandbox(ctx, dir, config.Config.User); err != nil {
 		return nil, err
 	}
-	t.box, t.report.NotIsolated = box, problems
-	if o.Strict && len(problems) > 0 {
+	if problems := t.report.NotIsolated; o.Isolation == IsolateStrictly && len(problems) > 0 {
 		return nil, fmt.Errorf("running the image: %w: %s", ErrNotIsolated, strings.Join(problems, "; "))
 	}
 	if err := t.run(ctx, config.Config.Env); err != nil {
@@ -110,18 +123,38 @@ func Run(ctx context.Context, files *rootfs.FS, o Options) (_ *Report, err error
 	return t.report, nil
 }
 
+func (o Options) sandbox(ctx context.Context, dir, user string) (sandbox, []string, error) {
+	if o.Isolation != IsolateNever {
+		return newSandbox(ctx, dir, user)
+	}
+	box := open{newPlace(dir)}
+	for _, d := range []string{box.work, box.tmp} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("making the work directory: %w", err)
+		}
+	}
+	return box, []string{"the file system and the network of this machine, as was asked for"}, nil
+}
+
 // trial is one run.
 type trial struct {
-	o      Options
-	files  *rootfs.FS
-	box    sandbox
-	env    []string
-	mirror bool
-	report *Report
+	o     Options
+	files *rootfs.FS
+	box   sandbox
+	env   []string
+	// runtime is the path in the image that RuntimePath leads to.
+	runtime string
+	mirror  bool
+	report  *Report
 }
 
 func (t *trial) run(ctx context.Context, imageEnv []string) error {
-	e, err := t.files.Stat(image.ProvidersPath)
+	e, err := t.files.Stat(image.RuntimePath)
+	if err != nil || !e.IsRegular() {
+		return fmt.Errorf("running the image: it has no runtime at %s", image.RuntimePath)
+	}
+	t.runtime = e.Path
+	e, err = t.files.Stat(image.ProvidersPath)
 	t.mirror = err == nil && e.IsDir()
 	var dropped []string
 	t.env, dropped = image.Environment(imageEnv, "default", t.mirror)
@@ -164,7 +197,8 @@ func (t *trial) prepare() error {
 		t.note("the image has no provider mirror: init can only find built-in providers")
 		return nil
 	}
-	if err := os.WriteFile(t.box.host(image.CLIConfigPath), []byte(image.CLIConfig), 0o644); err != nil {
+	config := strings.ReplaceAll(image.CLIConfig, image.ProvidersPath, t.box.seen(image.ProvidersPath))
+	if err := os.WriteFile(t.box.host(image.CLIConfigPath), []byte(config), 0o644); err != nil {
 		return fmt.Errorf("writing the runtime's configuration: %w", err)
 	}
 	return nil
@@ -187,7 +221,7 @@ func (t *trial) step(ctx context.Context, name string, args ...string) ([]byte, 
 	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
-	out, errs, err := t.box.exec(limited, t.env, image.RootPath, append([]string{image.RuntimePath}, s.Args...))
+	out, errs, err := t.box.exec(limited, t.env, image.RootPath, append([]string{t.runtime}, s.Args...))
 	s.Seconds = time.Since(start).Seconds()
 	var exit interface{ ExitCode() int }
 	switch {
@@ -202,7 +236,7 @@ func (t *trial) step(ctx context.Context, name string, args ...string) ([]byte, 
 	if s.Error != "" {
 		result = "failed"
 	}
-	t.o.Progress(fmt.Sprintf("%s %s: %s (%s)", filepath.Base(image.RuntimePath), name, result, time.Since(start).Round(time.Millisecond)))
+	t.o.Progress(fmt.Sprintf("%s %s: %s (%s)", filepath.Base(t.runtime), name, result, time.Since(start).Round(time.Millisecond)))
 	t.report.Steps = append(t.report.Steps, s)
 	return out, s.Error == ""
 }
@@ -215,17 +249,10 @@ func (t *trial) readVersion(out []byte) {
 	}
 	// Both runtimes use the key of the first.
 	t.report.Version, _ = v["terraform_version"].(string)
-	t.report.Runtime = t.runtimeName()
+	t.report.Runtime = string(image.RuntimeOfFile(t.runtime))
 	if label := t.files.Image().Labels()[string(image.LabelRuntimeVersion)]; label != "" && t.report.Version != "" && strings.TrimPrefix(label, "v") != t.report.Version {
 		t.note("the label %s says %s, and the runtime is %s", image.LabelRuntimeVersion, label, t.report.Version)
 	}
-}
-
-func (t *trial) runtimeName() string {
-	if e, err := t.files.Stat(image.RuntimePath); err == nil {
-		return string(image.RuntimeOfFile(e.Path))
-	}
-	return ""
 }
 
 // maxSummary is how much of an error is shown (image.md 11).

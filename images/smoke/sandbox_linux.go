@@ -17,8 +17,6 @@ import (
 	"github.com/captf-toolkit/captf/contract/image"
 )
 
-var errOutside = errors.New("it is a link to a program outside of the unpacked image, or one by an absolute path, which works in an isolated root only")
-
 // initName is what the program calls itself when it is to set up a sandbox and
 // become the command in it.
 const initName = "captf-sandbox"
@@ -135,6 +133,8 @@ type jailed struct {
 	place
 	uid int
 }
+
+func (jailed) seen(path string) string { return path }
 
 // newSandbox makes the strictest sandbox that this machine allows, and says what
 // it does not do.
@@ -257,5 +257,6 @@ func runClosing(cmd *exec.Cmd, w *os.File, started *bool) (out, errs []byte, err
 		return nil, nil, err
 	}
 	*started = true
-	return o.Bytes(), e.Bytes(), errors.Join(cmd.Wait(), closing)
+	err = errors.Join(cmd.Wait(), closing)
+	return o.Bytes(), e.Bytes(), err
 }

@@ -4,15 +4,19 @@ package smoke
 
 import (
 	"context"
-	"errors"
+	"os"
 )
-
-var errOutside = errors.New("it is a link to a program outside of the unpacked image")
 
 // Init has to be called first in the main function of a program that calls Run;
 // it matters on Linux only.
 func Init() {}
 
 func newSandbox(_ context.Context, dir, _ string) (sandbox, []string, error) {
-	return open{newPlace(dir)}, []string{"the file system and the network: only Linux has namespaces"}, nil
+	box := open{newPlace(dir)}
+	for _, d := range []string{box.work, box.tmp} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	return box, []string{"the file system and the network: only Linux has namespaces"}, nil
 }
