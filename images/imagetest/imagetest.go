@@ -12,7 +12,9 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -102,4 +104,38 @@ func Registry(t testing.TB, options ...registry.Option) string {
 	server := httptest.NewServer(registry.New(options...))
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// The provider in mirrors that Mirror makes.
+const (
+	ProviderSource  = "registry.example/acme/cloud"
+	ProviderVersion = "1.2.3"
+)
+
+// Mirror makes a provider mirror for the platforms, with the provider
+// ProviderSource, which is real for this machine's platform: it has the resource
+// cloud_instance with a required name. For other platforms it has headers only.
+func Mirror(t testing.TB, platforms ...image.Platform) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, p := range platforms {
+		at := filepath.Join(dir, filepath.FromSlash(ProviderSource), ProviderVersion, p.Underscored())
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(at, "terraform-provider-cloud_v"+ProviderVersion)
+		if p != (image.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}) {
+			if err := os.WriteFile(file, Program(t, p.String(), ""), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", file,
+			"github.com/captf-toolkit/captf/images/imagetest/provider")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if b, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("building a provider: %v\n%s", err, b)
+		}
+	}
+	return dir
 }

@@ -290,3 +290,55 @@ func TestOtherPlatform(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestMirror: a provider comes from the image's mirror and from nowhere else, and
+// the module is held against its schema.
+func TestMirror(t *testing.T) {
+	module := func(body string) string {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(noop)); err != nil {
+			t.Fatal(err)
+		}
+		text := "terraform {\n  required_providers {\n    cloud = {\n      source  = \"" + imagetest.ProviderSource + "\"\n      version = \"" + imagetest.ProviderVersion + "\"\n    }\n  }\n}\n\n" + body
+		if err := os.WriteFile(filepath.Join(dir, "cloud.tf"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	mirror := imagetest.Mirror(t, native)
+	good := "resource \"cloud_instance\" \"this\" {\n  name = var.machine_name\n}\n"
+	for name, tc := range map[string]struct {
+		body, mirror string
+		mode         build.MirrorMode
+		failed, want string
+	}{
+		"complete":     {good, mirror, build.MirrorDir, "", ""},
+		"bad argument": {"resource \"cloud_instance\" \"this\" {\n  nane = var.machine_name\n}\n", mirror, build.MirrorDir, "validate", "\"name\" is required"},
+		"no mirror":    {good, "", build.MirrorNone, "init", "registry.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ref := imagetest.Layout(t, module(tc.body), contract.RoleMachine, func(o *build.Options) {
+				o.Platforms = []image.Platform{native}
+				o.Binaries = map[image.Platform]string{native: runtimetest.OpenTofu(t).Path}
+				o.RuntimeVersion, o.Mirror, o.MirrorDir = "", tc.mode, tc.mirror
+			})
+			r, err := try(t, ref, smoke.Options{Role: contract.RoleMachine})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Passed != (tc.failed == "") {
+				t.Fatalf("%+v", r)
+			}
+			last := r.Steps[len(r.Steps)-1]
+			if tc.failed == "" {
+				if last.Name != "validate" {
+					t.Errorf("a module that needs credentials was applied: %s", steps(r))
+				}
+				return
+			}
+			if last.Name != tc.failed || !strings.Contains(last.Error, tc.want) {
+				t.Errorf("got %+v, want %s with %q", last, tc.failed, tc.want)
+			}
+		})
+	}
+}
