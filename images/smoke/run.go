@@ -95,7 +95,7 @@ func Run(ctx context.Context, files *rootfs.FS, o Options) (_ *Report, err error
 		o.Progress = func(string) {}
 	}
 	config := files.Image().Config
-	if want := host(); config.OS != want.OS || config.Architecture != want.Arch {
+	if want := Host(); config.OS != want.OS || config.Architecture != want.Arch {
 		return nil, fmt.Errorf("running the image: it is for %s/%s, and this machine is %s; ask for that platform", config.OS, config.Architecture, want)
 	}
 	dir, err := os.MkdirTemp(o.TempDir, "captf-smoke-*")

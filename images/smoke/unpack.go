@@ -18,7 +18,8 @@ import (
 // maxUnpacked bounds what an image may take on disk, in bytes.
 const maxUnpacked = 8 << 30
 
-func host() image.Platform { return image.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH} }
+// Host is the platform of this machine, the only one whose images can be tried out.
+func Host() image.Platform { return image.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH} }
 
 // unpack writes the files of an image below dir and returns their size. Nothing
 // is written elsewhere, whatever the image holds: directories are made and files

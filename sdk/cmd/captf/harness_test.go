@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/captf-toolkit/captf/images/smoke"
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
 )
@@ -19,6 +20,7 @@ import (
 const envCaptf = "CAPTF_TEST_MAIN"
 
 func TestMain(m *testing.M) {
+	smoke.Init()
 	if os.Getenv(envCaptf) != "" {
 		main()
 		return

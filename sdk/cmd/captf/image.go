@@ -11,12 +11,12 @@ import (
 func newImageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Build, publish, describe, sign and verify module images",
+		Short: "Build, publish, describe, try out, sign and verify module images",
 		Args:  noSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newImageBuildCommand(), newImagePublishCommand(), newImageLabelCommand(), newImageInspectCommand(),
+		newImageBuildCommand(), newImagePublishCommand(), newImageLabelCommand(), newImageInspectCommand(), newImageSmokeCommand(),
 		newImageSBOMCommand(), newImageAttestCommand(), newImageSignCommand(), newImageVerifyCommand(),
 	)
 	return cmd

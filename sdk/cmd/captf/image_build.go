@@ -58,8 +58,8 @@ the same digest. Times in the image are SOURCE_DATE_EPOCH, or 1970.`,
   captf image build --role machine --runtime ./tofu_amd64 --runtime ./tofu_arm64 --to oci:out:v1.0.0 modules/machine
 
   # On a base image with git and ssh, straight to a registry
-  captf image build --role machine --base ghcr.io/example/captf-base-tofu:1.12.6 \
-    --to ghcr.io/example/machine:v1.0.0 --tag v1.0 modules/machine`,
+  captf image build --role machine --base registry.example.com/captf-base-tofu:1.12.6 \
+    --to registry.example.com/machine:v1.0.0 --tag v1.0 modules/machine`,
 		Args: exactly(1, "one module directory"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runImageBuild(cmd, f, args[0]) },
 	}
