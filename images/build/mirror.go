@@ -267,7 +267,7 @@ func makeMirror(ctx context.Context, binary string, src *contents, lock string, 
 	if err != nil {
 		return fmt.Errorf("making provider mirror: %w", err)
 	}
-	mirrorArgs := []string{"providers", "mirror"}
+	mirrorArgs := []string{"providers", "mirror", "-no-color"}
 	for _, p := range o.Platforms {
 		mirrorArgs = append(mirrorArgs, "-platform="+p.Underscored())
 	}
@@ -277,7 +277,7 @@ func makeMirror(ctx context.Context, binary string, src *contents, lock string, 
 		if err := runRuntime(ctx, binary, work, config, args); err != nil {
 			return fmt.Errorf("making provider mirror: %w", err)
 		}
-		o.progress("ran %s %s in %s", filepath.Base(binary), strings.Join(args[:len(args)-1], " "), since(start))
+		o.progress("ran %s %s in %s", filepath.Base(binary), args[0], since(start))
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func runRuntime(ctx context.Context, binary, work, config string, args []string)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(binary), args[0], err, strings.TrimSpace(out.String()))
+		return fmt.Errorf("running %s %s: %w\n%s", filepath.Base(binary), strings.Join(args, " "), err, strings.TrimSpace(out.String()))
 	}
 	return nil
 }
