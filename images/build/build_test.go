@@ -3,6 +3,7 @@ package build_test
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -106,9 +107,7 @@ func TestBuild(t *testing.T) {
 		"io.captf.contract": "v1alpha1", "io.captf.role": "machine", "io.captf.runtime": "tofu", "io.captf.runtime.version": "1.12.6",
 		"io.captf.capacity": `{"cpu":"4"}`, "io.captf.node-info": `{"architecture":"amd64"}`,
 	}
-	for k, v := range wantAnnotations {
-		wantLabels[k] = v
-	}
+	maps.Copy(wantLabels, wantAnnotations)
 	var platforms []string
 	var last []v1.Descriptor
 	for _, d := range index.Manifests {

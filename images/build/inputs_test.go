@@ -3,6 +3,9 @@ package build_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -192,7 +198,7 @@ func TestMirror(t *testing.T) {
 	}
 	want := map[string]string{}
 	at := "captf/providers"
-	for _, part := range strings.Split(alpha+"1.1.0/linux_amd64", "/") {
+	for part := range strings.SplitSeq(alpha+"1.1.0/linux_amd64", "/") {
 		want[at] = "dir 0755 65532:65532"
 		at += "/" + part
 	}
@@ -200,7 +206,7 @@ func TestMirror(t *testing.T) {
 	want[at+"/LICENSE"] = "file 0644 65532:65532"
 	want[at+"/terraform-provider-alpha"] = "file 0755 65532:65532"
 	at = "captf/providers"
-	for _, part := range strings.Split(strings.TrimSuffix(random, "/"), "/") {
+	for part := range strings.SplitSeq(strings.TrimSuffix(random, "/"), "/") {
 		at += "/" + part
 		want[at] = "dir 0755 65532:65532"
 	}
@@ -340,6 +346,46 @@ func TestBase(t *testing.T) {
 			t.Errorf("got error %v", err)
 		}
 	})
+}
+
+// TestBaseInRegistry makes sure that the layers of a base can be taken from where
+// it is, and that the image says what it is built on.
+func TestBaseInRegistry(t *testing.T) {
+	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer s.Close()
+	tag, err := name.NewTag(strings.TrimPrefix(s.URL, "http://") + "/base:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := mustBuild(t, options(t, noop))
+	if err := remote.WriteIndex(tag, below.Index); err != nil {
+		t.Fatal(err)
+	}
+	on := options(t, writeModule(t, map[string]string{"main.tf": ""}))
+	on.Binaries, on.Runtime, on.RuntimeVersion, on.Base = nil, "", "", tag.Name()
+	r := mustBuild(t, on)
+	if err := validate.Index(r.Index); err != nil {
+		t.Error(err)
+	}
+	if got := r.Labels["org.opencontainers.image.base.name"]; got != tag.Name() {
+		t.Errorf("the base is %q, want %q", got, tag.Name())
+	}
+	set, err := content.FromIndex(t.Context(), r.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origins := 0
+	for _, b := range set.Blobs {
+		if b.Origin != nil {
+			origins++
+			if b.Origin.Context().Name() != tag.Context().Name() {
+				t.Errorf("%s is from %s", b.Descriptor.Digest, b.Origin)
+			}
+		}
+	}
+	if origins != 3 { // a runtime each, and the module
+		t.Errorf("%d layers can be taken from the base's repository, want 3", origins)
+	}
 }
 
 func TestCertificates(t *testing.T) {

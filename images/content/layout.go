@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func (s *Set) WriteLayout(ctx context.Context, dir, refName string) error {
 		return nil
 	}
 	dir = filepath.Clean(dir)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // images are not secret
 		return fail(err)
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-")
@@ -59,7 +60,7 @@ func (s *Set) WriteLayout(ctx context.Context, dir, refName string) error {
 	}
 	err = s.addTo(ctx, temp, refName)
 	if err == nil {
-		err = os.Chmod(temp, 0o755)
+		err = os.Chmod(temp, 0o755) //nolint:gosec // images are not secret
 	}
 	if err == nil {
 		err = os.Rename(temp, dir)
@@ -232,7 +233,7 @@ func (s *Set) list(index *v1.IndexManifest, refName string) ([]byte, error) {
 	index.Manifests = append(index.Manifests, root)
 	for _, d := range s.Attached {
 		if !listed[d.Descriptor.Digest] {
-			index.Manifests = append(index.Manifests, d.Descriptor)
+			index.Manifests = append(index.Manifests, d.artifact())
 		}
 	}
 	raw, err := json.Marshal(index)
@@ -240,6 +241,23 @@ func (s *Set) list(index *v1.IndexManifest, refName string) ([]byte, error) {
 		return nil, fmt.Errorf("writing %s: %w", indexFile, err)
 	}
 	return raw, nil
+}
+
+// artifact is the descriptor of an attached document: its type tells that it is
+// no image.
+func (d Document) artifact() v1.Descriptor {
+	var m struct {
+		ArtifactType string         `json:"artifactType"`
+		Config       *v1.Descriptor `json:"config"`
+	}
+	out := d.Descriptor
+	if err := json.Unmarshal(d.Raw, &m); err != nil {
+		return out
+	}
+	if out.ArtifactType = m.ArtifactType; out.ArtifactType == "" && m.Config != nil {
+		out.ArtifactType = string(m.Config.MediaType)
+	}
+	return out
 }
 
 // putBlob copies a blob, unless it is there, and checks its digest.
@@ -267,7 +285,7 @@ func (b Blob) copyTo(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); n != b.Descriptor.Size || got != b.Descriptor.Digest.Hex {
+	if got := hex.EncodeToString(sum.Sum(nil)); n != b.Descriptor.Size || got != b.Descriptor.Digest.Hex {
 		return fmt.Errorf("%s: the content is damaged: it has %d bytes and the digest %s", op, n, got)
 	}
 	return nil
@@ -295,7 +313,7 @@ func putFile(dir, name string, raw []byte) error {
 
 // putNew writes a file beside its place and moves it there when it is complete.
 func putNew(to string, write func(io.Writer) error) (err error) {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // images are not secret
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".tmp-")

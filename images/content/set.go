@@ -221,7 +221,7 @@ func (c *collector) attach(ctx context.Context, listed []v1.Descriptor) error {
 		}
 		var o outline
 		if err := json.Unmarshal(raw, &o); err != nil || o.Subject == nil {
-			continue //nolint:nilerr // it is none of ours
+			continue // it is none of ours
 		}
 		d.Annotations, d.Platform = nil, nil
 		bySubject[o.Subject.Digest] = append(bySubject[o.Subject.Digest], Document{Descriptor: d, Raw: raw})

@@ -29,9 +29,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintln(t)
 		line("Platform", "%s", p.Platform)
 		line("  Digest", "%s", p.Digest)
-		line("  Size", "%s in %d layers", content.Bytes(p.Size), len(p.Layers))
-		for _, l := range p.Layers {
-			line("", "%s  %s  %s", l.Digest, content.Bytes(l.Size), l.Content)
+		line("  Size", "%s", content.Bytes(p.Size))
+		for j, l := range p.Layers {
+			key := ""
+			if j == 0 {
+				key = "  Layers"
+			}
+			line(key, "%s", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", l.Digest, content.Bytes(l.Size), l.Content)))
 		}
 		line("  User", "%s", cmp.Or(p.User, "root"))
 		if i > 0 && p.sameLabels(r.Platforms[0]) {

@@ -22,12 +22,10 @@ func explain(op string, repo name.Repository, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	var own *source.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*source.Error](err); ok {
 		return &source.Error{Kind: own.Kind, Op: op, Msg: own.Op + ": " + own.Msg, Hint: own.Hint}
 	}
-	var answer *transport.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*transport.Error](err); ok {
 		return explainStatus(op, repo, answer)
 	}
 	e := &source.Error{Kind: source.ErrUnavailable, Op: op, Msg: printable(err.Error())}

@@ -108,8 +108,7 @@ func repeatable(req *http.Request) bool {
 // uploadBroke tells whether an error is that of an upload which may work when it
 // is started over.
 func uploadBroke(err error) bool {
-	var answer *transport.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*transport.Error](err); ok {
 		return answer.Request != nil && !repeatable(answer.Request) && passing(&http.Response{StatusCode: answer.StatusCode}, nil)
 	}
 	var broken *url.Error

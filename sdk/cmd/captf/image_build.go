@@ -216,8 +216,7 @@ func runImageBuild(cmd *cobra.Command, f buildFlags, dir string) error {
 		return err
 	}
 	result, err := build.Build(cmd.Context(), f.options)
-	var wrong *build.OptionError
-	if errors.As(err, &wrong) {
+	if _, wrong := errors.AsType[*build.OptionError](err); wrong {
 		return usage(err)
 	}
 	if err != nil {
