@@ -104,6 +104,12 @@ const provider = "registry.opentofu.org/hashicorp/null"
 // index builds an image for two platforms with a runtime, a packed and an unpacked provider.
 func index(t testing.TB) *build.Result {
 	t.Helper()
+	return indexWith(t, func(archive []byte) []byte { return archive })
+}
+
+// indexWith changes the archives of the packed provider.
+func indexWith(t testing.TB, change func([]byte) []byte) *build.Result {
+	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "module/main.tf"), []byte(`terraform {
   required_providers {
@@ -135,7 +141,7 @@ func index(t testing.TB) *build.Result {
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(o.MirrorDir, provider, "terraform-provider-null_3.2.3_"+p.Underscored()+".zip"), archive.Bytes())
+		write(t, filepath.Join(o.MirrorDir, provider, "terraform-provider-null_3.2.3_"+p.Underscored()+".zip"), change(archive.Bytes()))
 		write(t, filepath.Join(o.MirrorDir, "registry.opentofu.org/hashicorp/time/0.12.1", p.Underscored(), "terraform-provider-time_v0.12.1_x5"), []byte("not an executable"))
 	}
 	r, err := build.Build(t.Context(), o)
@@ -450,6 +456,34 @@ func TestAttachBundle(t *testing.T) {
 		if !errors.Is(err, want) || err == nil && (len(got) != 1 || got[0].Subject != src.Digest) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
+	}
+}
+
+// TestDamagedProviders: an archive that cannot be believed is an error that names it.
+func TestDamagedProviders(t *testing.T) {
+	for name, change := range map[string]func([]byte) []byte{
+		"no archive": func([]byte) []byte { return []byte("<html>") },
+		"truncated":  func(b []byte) []byte { return b[:len(b)/2] },
+		// The middle of the archive is in the executable, which is stored as it is.
+		"changed": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"larger than it says": func(b []byte) []byte {
+			// The directory at the end has the sizes; a smaller one cuts the content off.
+			at := bytes.LastIndex(b, []byte("terraform-provider-null"))
+			binary.LittleEndian.PutUint32(b[at-46+24:], 10)
+			return b
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src, _ := open(t, layout(t, indexWith(t, change)))
+			img, err := src.Image(t.Context(), &v1.Platform{OS: native.OS, Architecture: native.Arch})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = attest.DescribeImage(t.Context(), img, "")
+			if err == nil || !strings.Contains(err.Error(), "terraform-provider-null_3.2.3_"+native.Underscored()+".zip") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
