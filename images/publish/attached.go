@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,6 +55,9 @@ func Collect(ctx context.Context, src *source.Source, bare bool, o Options) (*co
 	}
 	for depth := 0; len(queue) > 0 && depth < source.MaxIndexDepth; depth++ {
 		found, err := Attached(ctx, src.Reference.Name.Context(), queue, o)
+		if e, ok := errors.AsType[*source.Error](err); ok {
+			e.Hint = "leave behind what is attached, with --no-referrers"
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,6 +15,9 @@ import (
 // else stays as it is, byte for byte, so that what this program does not know is
 // not lost.
 func edit(raw []byte, value any, path ...any) ([]byte, error) {
+	if v := jsontext.Value(raw); !v.IsValid() {
+		return nil, errors.New("it is not valid JSON, or has a member twice")
+	}
 	text, err := encode(value)
 	if err != nil {
 		return nil, err

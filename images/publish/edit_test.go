@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -65,6 +66,26 @@ func TestEditKeepsTheRest(t *testing.T) {
 		}
 		if again, err := json.Marshal(back); err != nil || string(again) != string(want) {
 			t.Fatalf("got %s, want %s", again, want)
+		}
+	})
+}
+
+func FuzzEdit(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"a":{"b":[1,{"c":null}]}}`, `{"a":1e400}`, "{\"\\u0061\":\"\xff\"}", `{"a":{}`, `[[]]`, " {\n} "} {
+		f.Add([]byte(seed), "a", "b")
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, first, second string) {
+		got, err := edit(raw, "new", first, second)
+		if err != nil || !utf8.ValidString(first) || !utf8.ValidString(second) {
+			return
+		}
+		var back map[string]json.RawMessage
+		if err := json.Unmarshal(got, &back); err != nil {
+			t.Fatalf("%q became %q, which is no object: %v", raw, got, err)
+		}
+		again, err := edit(got, "new", first, second)
+		if err != nil || string(again) != string(got) {
+			t.Fatalf("the same again made %q of %q, error %v", again, got, err)
 		}
 	})
 }

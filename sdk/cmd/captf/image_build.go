@@ -161,20 +161,13 @@ func (f *buildFlags) findRuntimes() error {
 	o := &f.options
 	o.Binaries = map[image.Platform]string{}
 	for _, text := range f.runtimes {
-		path := text
-		var p image.Platform
-		if left, right, ok := strings.Cut(text, "="); ok {
-			parsed, err := image.ParsePlatform(left)
-			if err != nil {
-				return fmt.Errorf("parsing --runtime: %w", err)
-			}
-			p, path = parsed, right
-		} else {
-			found, err := build.PlatformOf(path)
-			if err != nil {
+		left, path, _ := strings.Cut(text, "=")
+		p, err := image.ParsePlatform(left)
+		if err != nil || path == "" { // it is a file alone, which may have "=" in its name
+			path = text
+			if p, err = build.PlatformOf(path); err != nil {
 				return err
 			}
-			p = found
 		}
 		if other, ok := o.Binaries[p]; ok {
 			return fmt.Errorf("parsing --runtime: %s and %s are both for %s", other, path, p)
@@ -238,6 +231,11 @@ func (f *buildFlags) finish(cmd *cobra.Command, result *build.Result, to []desti
 	set, err := content.FromIndex(cmd.Context(), result.Index)
 	if err != nil {
 		return err
+	}
+	for _, d := range to {
+		if v := f.options.About.Version; d.refTag() != "" && v != "" && v != d.refTag() {
+			tell("note: the version is %s, but %s is written; users expect them to be the same", v, d)
+		}
 	}
 	if err := writeImage(cmd.Context(), set, to, f.options.Created, publishOptions(cmd, f.insecure, f.jobs), tell); err != nil {
 		return err

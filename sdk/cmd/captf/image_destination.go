@@ -27,6 +27,14 @@ type destination struct {
 // String returns the destination as a reference that other commands take.
 func (d destination) String() string { return d.text }
 
+// refTag is the tag in a registry, empty for other destinations.
+func (d destination) refTag() string {
+	if d.layout != "" || d.tarball != "" {
+		return ""
+	}
+	return d.tag.TagStr()
+}
+
 var refNamePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
 // parseDestination reads oci:DIR[:NAME], tarball:FILE[:NAME] or

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
 
@@ -37,8 +39,9 @@ is attached to it. Nothing is judged: "tfcapi-lint image" does that.
 				return err
 			}
 			defer src.Close()
+			// Not every registry tells what is attached; the image can be shown all the same.
 			if o.Set, err = publish.Collect(cmd.Context(), src, false, publishOptions(cmd, insecure, publish.DefaultJobs)); err != nil {
-				return err
+				fmt.Fprintf(cmd.ErrOrStderr(), "Warning: what is attached is not shown: %v\n", err)
 			}
 			report, err := inspect.Inspect(cmd.Context(), src, o)
 			if err != nil {
