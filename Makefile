@@ -21,6 +21,10 @@ with_tofu = export CAPTF_TOFU="$${CAPTF_TOFU:-$$(.ci/tools/build opentofu)}"; [ 
 demo: build ## Scaffold a module set, lint it, play a cluster's whole life on it (KEEP=1 keeps the files)
 	@.ci/demo
 
+.PHONY: demo-image
+demo-image: build ## Build the images of the no-op modules, publish them to a loopback registry, lint them, try them out
+	@.ci/demo-image
+
 .PHONY: test
 test: ## Run all tests, with the race detector and coverage floors (PKG=./lint/... RUN=Name narrows them)
 	@$(with_tofu) $(GO) run ./.ci/gotest $(if $(RUN),-run '$(RUN)') $(PKG)
@@ -66,11 +70,11 @@ bench: ## Run the benchmarks that keep the bars of the design, and print their r
 
 .PHONY: tools
 tools: ## Build OpenTofu and golangci-lint into the user's cache, once, and print where they are
-	@for name in opentofu golangci-lint; do .ci/tools/build $$name || exit 1; done
+	@for name in 'opentofu linux/amd64' 'opentofu linux/arm64' opentofu golangci-lint; do .ci/tools/build $$name || exit 1; done
 
 .PHONY: help
 help: ## Show this list
 	@awk ' \
 	  /^##@ /                     { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z][a-z-]*:.*## /       { split($$0, part, /:.*## /); printf "  make %-10s %s\n", part[1], part[2] } \
+	  /^[a-z][a-z-]*:.*## /       { split($$0, part, /:.*## /); printf "  make %-12s %s\n", part[1], part[2] } \
 	' $(firstword $(MAKEFILE_LIST))

@@ -39,7 +39,7 @@ registry, or in an OCI layout directory. Layers are neither read nor sent.
 The image gets a new digest, and the tag points at it. Signatures and attestations
 belong to the old digest. Labels that begin with org.opencontainers.image. are
 annotations of the manifests and the index as well.`,
-		Example: `  captf image label --set 'io.captf.capacity={"cpu":"4","memory":"16Gi"}' ghcr.io/example/machine:v1.0.0
+		Example: `  captf image label --set 'io.captf.capacity={"cpu":"4","memory":"16Gi"}' registry.example.com/machine:v1.0.0
   captf image label --remove org.opencontainers.image.licenses oci:out:v1.0.0`,
 		Args: exactly(1, "one image"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,7 +37,7 @@ there, and read back. The digest is the last line of the output.
 
 IMAGE is oci:DIR, oci:DIR:NAME, tarball:FILE, or an image in a registry. TAG is
 registry/repository:tag. Credentials are those of docker login and podman login.`,
-		Example: `  captf image publish oci:out:v1.0.0 ghcr.io/example/machine:v1.0.0 ghcr.io/example/machine:v1.0`,
+		Example: `  captf image publish oci:out:v1.0.0 registry.example.com/machine:v1.0.0 registry.example.com/machine:v1.0`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(fmt.Errorf("an image and at least one tag are needed, but there are %d arguments", len(args)))
