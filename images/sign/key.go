@@ -13,6 +13,8 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 )
 
@@ -68,6 +70,24 @@ func NewPublicKey(key crypto.PublicKey) (PublicKey, error) {
 
 func keyTypeError(what string) error {
 	return Errorf(ErrKeyType, "it is %s; use ECDSA on P-256, P-384 or P-521, Ed25519, or RSA of at least %d bits", what, minRSA)
+}
+
+// ReadPublicKey reads a public key from a file; see ParsePublicKey.
+func ReadPublicKey(path string) (PublicKey, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("reading public key: %w", err)
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, MaxKey+1))
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("reading public key: %w", err)
+	}
+	key, err := ParsePublicKey(raw)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("reading public key %s: %w", path, err)
+	}
+	return key, nil
 }
 
 // ParsePublicKey reads a public key in PEM.

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 
 	"github.com/captf-toolkit/captf/images/referrer"
 	"github.com/captf-toolkit/captf/images/sign"
@@ -15,18 +12,9 @@ import (
 // verifier returns what checks that an image is signed with the key in a file. The
 // signature of an index covers its platforms, whose digests it holds.
 func verifier(path string, opts source.Options) (func(context.Context, *source.Source) error, error) {
-	f, err := os.Open(path)
+	key, err := sign.ReadPublicKey(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading public key: %w", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, sign.MaxKey+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading public key: %w", err)
-	}
-	key, err := sign.ParsePublicKey(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return func(ctx context.Context, src *source.Source) error {
 		attached, err := referrer.Of(src, opts)

@@ -155,7 +155,7 @@ func (f *attachFlags) run(cmd *cobra.Command, ref string, attach func(target) ([
 		return err
 	}
 	if f.output == "json" {
-		return printJSON(cmd.OutOrStdout(), struct {
+		return writeJSON(cmd.OutOrStdout(), struct {
 			Image    string            `json:"image"`
 			Digest   string            `json:"digest"`
 			Attached []attest.Attached `json:"attached"`

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
@@ -76,7 +74,7 @@ func (f verifyFlags) verifier() (verifier, error) {
 	case f.key == "" && f.trustedRoot == "":
 		return nil, usage(errors.New("--trusted-root is needed: it says whose certificates count"))
 	case f.key != "":
-		key, err := readPublicKey(f.key)
+		key, err := sign.ReadPublicKey(f.key)
 		if err != nil {
 			return nil, err
 		}
@@ -96,23 +94,6 @@ func (f verifyFlags) verifier() (verifier, error) {
 		return nil, err
 	}
 	return v.Verify, nil
-}
-
-func readPublicKey(path string) (sign.PublicKey, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return sign.PublicKey{}, fmt.Errorf("reading public key: %w", err)
-	}
-	defer file.Close()
-	raw, err := io.ReadAll(io.LimitReader(file, sign.MaxKey+1))
-	if err != nil {
-		return sign.PublicKey{}, fmt.Errorf("reading public key: %w", err)
-	}
-	key, err := sign.ParsePublicKey(raw)
-	if err != nil {
-		return sign.PublicKey{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return key, nil
 }
 
 // verifiedResult is a statement that was verified.
@@ -163,7 +144,7 @@ func (f verifyFlags) run(cmd *cobra.Command, ref string) error {
 
 func (f verifyFlags) print(w io.Writer, ref string, digest v1.Hash, results []verifiedResult) error {
 	if f.output == "json" {
-		return printJSON(w, struct {
+		return writeJSON(w, struct {
 			Image    string           `json:"image"`
 			Digest   v1.Hash          `json:"digest"`
 			Verified []verifiedResult `json:"verified"`
@@ -184,12 +165,4 @@ func (f verifyFlags) print(w io.Writer, ref string, digest v1.Hash, results []ve
 		}
 	}
 	return nil
-}
-
-// printJSON prints a result for programs.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
