@@ -146,12 +146,14 @@ func (b *builder) readCA() error {
 func (b *builder) readMirror(ctx context.Context, scratch string) error {
 	needs := b.result.Requirements
 	switch {
+	case b.Mirror == MirrorNone:
+		return nil
 	case len(needs) == 0:
 		if b.Mirror == MirrorDir {
 			b.progress("note: the module requires no provider, so nothing is taken from the mirror")
 		}
-		return nil
-	case b.Mirror == MirrorNone:
+		// An empty mirror still says that nothing is to be downloaded.
+		b.mirror = &mirror{}
 		return nil
 	case b.Mirror == MirrorMake:
 		binary, err := mirrorBinary(b.runtimes, b.Options)

@@ -169,9 +169,13 @@ func built(t *testing.T, r image.Runtime, role contract.Role, version string) st
 	ref := imagetest.Layout(t, filepath.Join("..", "..", "modules", "noop", string(role)), role, func(o *build.Options) {
 		o.Runtime, o.RuntimeVersion = r, version
 		o.About = build.About{Source: "https://git.example/m", Revision: "abc", Version: "v1.0.0"}
-		o.Mirror, o.MirrorDir = build.MirrorDir, t.TempDir()
-		if err := os.MkdirAll(o.MirrorDir, 0o755); err != nil {
-			t.Fatal(err)
+		o.Mirror = build.MirrorMake // which an image whose module requires nothing runs nothing for
+		for p := range o.Binaries {
+			file := filepath.Join(t.TempDir(), string(r))
+			if err := os.WriteFile(file, imagetest.Program(t, p.String(), ""), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			o.Binaries[p] = file
 		}
 	})
 	src, err := source.Open(t.Context(), ref, source.Options{})
