@@ -227,6 +227,7 @@ func sampleObject(s contract.Shape) string {
 
 // functions are what templates may call.
 var functions = template.FuncMap{
+	"clutter": clutter,
 	// quote makes a string of HCL, template sequences escaped.
 	"quote": func(s string) string {
 		return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
