@@ -2,6 +2,7 @@ package containerfile_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,11 +30,9 @@ type stage struct {
 
 func (s stage) clone() stage {
 	out := stage{User: s.User, WorkingDir: s.WorkingDir, Labels: map[string]string{}, Links: map[string]string{}, Copied: map[string]string{}}
-	for from, to := range map[*map[string]string]map[string]string{&s.Labels: out.Labels, &s.Links: out.Links, &s.Copied: out.Copied} {
-		for k, v := range *from {
-			to[k] = v
-		}
-	}
+	maps.Copy(out.Labels, s.Labels)
+	maps.Copy(out.Links, s.Links)
+	maps.Copy(out.Copied, s.Copied)
 	return out
 }
 
@@ -59,9 +58,7 @@ func evaluate(t *testing.T, text []byte, target string, bases map[string]stage, 
 		lines = append(lines, line)
 	}
 	given := map[string]string{"BUILDPLATFORM": "linux/amd64", "TARGETOS": "linux", "TARGETARCH": "amd64"}
-	for k, v := range args {
-		given[k] = v
-	}
+	maps.Copy(given, args)
 	expand := func(s string) string {
 		return variable.ReplaceAllStringFunc(s, func(v string) string {
 			value, ok := given[variable.FindStringSubmatch(v)[1]]

@@ -198,7 +198,7 @@ func (t *trial) prepare() error {
 		return nil
 	}
 	config := strings.ReplaceAll(image.CLIConfig, image.ProvidersPath, t.box.seen(image.ProvidersPath))
-	if err := os.WriteFile(t.box.host(image.CLIConfigPath), []byte(config), 0o644); err != nil {
+	if err := os.WriteFile(t.box.host(image.CLIConfigPath), []byte(config), 0o600); err != nil {
 		return fmt.Errorf("writing the runtime's configuration: %w", err)
 	}
 	return nil

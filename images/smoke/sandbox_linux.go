@@ -66,7 +66,7 @@ func (j jail) enter() error {
 	}
 	for _, d := range devices {
 		to := filepath.Join(j.Root, "dev", d)
-		if err := os.WriteFile(to, nil, 0o666); err != nil {
+		if err := os.WriteFile(to, nil, 0o600); err != nil { // a mount point only
 			return fmt.Errorf("making /dev/%s: %w", d, err)
 		}
 		if err := unix.Mount("/dev/"+d, to, "", unix.MS_BIND, ""); err != nil {
@@ -109,7 +109,7 @@ func readOnly(root string) error {
 	}
 	flags := uintptr(unix.MS_BIND | unix.MS_REMOUNT | unix.MS_RDONLY | unix.MS_NOSUID)
 	for have, flag := range map[int64]uintptr{unix.ST_NODEV: unix.MS_NODEV, unix.ST_NOEXEC: unix.MS_NOEXEC, unix.ST_NOATIME: unix.MS_NOATIME, unix.ST_RELATIME: unix.MS_RELATIME} {
-		if int64(s.Flags)&have != 0 {
+		if s.Flags&have != 0 {
 			flags |= flag
 		}
 	}
@@ -144,9 +144,6 @@ func newSandbox(ctx context.Context, dir, user string) (sandbox, []string, error
 		if err := mkdirInside(dir, d); err != nil {
 			return nil, nil, fmt.Errorf("making mount points in the image: %w", err)
 		}
-	}
-	if err := os.Chmod(p.tmp, 0o1777); err != nil {
-		return nil, nil, err
 	}
 	box := jailed{place: p, uid: userID(user)}
 	err := box.probe(ctx)

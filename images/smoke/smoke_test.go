@@ -54,8 +54,7 @@ func try(t *testing.T, ref string, o smoke.Options) (*smoke.Report, error) {
 	}
 	t.Cleanup(func() { _ = src.Close() })
 	p, err := src.Image(t.Context(), nil)
-	var missing *source.PlatformError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[*source.PlatformError](err); ok {
 		p, err = src.Load(t.Context(), src.Platforms()[0])
 	}
 	if err != nil {

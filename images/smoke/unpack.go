@@ -26,7 +26,7 @@ func Host() image.Platform { return image.Platform{OS: runtime.GOOS, Arch: runti
 // are opened through a root that links cannot leave. Devices are left out, and
 // owners are those of the process.
 func unpack(ctx context.Context, files *rootfs.FS, dir string) (size int64, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return 0, fmt.Errorf("unpacking the image: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
@@ -102,7 +102,7 @@ func removeAll(dir string) error {
 	}
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700)
+			_ = os.Chmod(p, 0o700) //nolint:gosec // to remove it
 		}
 		return nil
 	})

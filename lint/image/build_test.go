@@ -3,6 +3,7 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -74,7 +75,7 @@ func readSpec(t testing.TB, file string) spec {
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	var s spec
-	if err := d.Decode(&s); err != nil && err != io.EOF {
+	if err := d.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return s

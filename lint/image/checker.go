@@ -148,7 +148,7 @@ func (c *checker) views() []*module.Module {
 func (c *checker) loadRuntime() error {
 	e, err := c.fs.Stat(contractimage.RuntimePath)
 	if err != nil || !e.IsRegular() {
-		return nil //nolint:nilerr // image/runtime-present says so
+		return nil // image/runtime-present says so
 	}
 	c.runtime = &e
 	f, err := c.fs.OpenReaderAt(c.ctx, e.Path)

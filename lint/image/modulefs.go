@@ -46,8 +46,7 @@ func (f moduleFS) resolve(op, name string) (rootfs.Entry, error) {
 }
 
 func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err

@@ -31,7 +31,6 @@ var (
 	isWarning = []lint.Severity{lint.SeverityWarning}
 	isInfo    = []lint.Severity{lint.SeverityInfo}
 
-	errorOrWarning     = []lint.Severity{lint.SeverityError, lint.SeverityWarning}
 	errorOrInfo        = []lint.Severity{lint.SeverityError, lint.SeverityInfo}
 	warningOrInfo      = []lint.Severity{lint.SeverityWarning, lint.SeverityInfo}
 	errorWarningOrInfo = []lint.Severity{lint.SeverityError, lint.SeverityWarning, lint.SeverityInfo}

@@ -140,8 +140,7 @@ func pick(ctx context.Context, src *source.Source, o Options) ([]*source.Image, 
 		want = &v1.Platform{OS: o.Platform.OS, Architecture: o.Platform.Arch}
 	}
 	img, err := src.Image(ctx, want)
-	var missing *source.PlatformError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*source.PlatformError](err); ok {
 		return nil, missing, nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,10 +119,8 @@ func (u user) may(e rootfs.Entry, bit uint32) bool {
 		if e.UID == u.uid {
 			return e.Mode>>6&bit != 0
 		}
-		for _, g := range u.gids {
-			if e.GID == g {
-				return e.Mode>>3&bit != 0
-			}
+		if slices.Contains(u.gids, e.GID) {
+			return e.Mode>>3&bit != 0
 		}
 	}
 	return e.Mode&bit != 0
