@@ -145,6 +145,30 @@ func TestLinkOutOfTheModuleIsAFinding(t *testing.T) {
 	expect(t, dir, contract.RoleMachine, []string{"error module/source-escape"})
 }
 
+// TestLinkedFileHidesDeclarations: the runtimes follow a link that leads out, so
+// nothing is known to be missing.
+func TestLinkedFileHidesDeclarations(t *testing.T) {
+	for _, role := range contract.Roles() {
+		t.Run(string(role), func(t *testing.T) {
+			base := t.TempDir()
+			dir := filepath.Join(base, "module")
+			if err := os.CopyFS(dir, os.DirFS(goodDir(role))); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(dir, "main.tf"), filepath.Join(base, "shared.tf")); err != nil {
+				t.Fatal(err)
+			}
+			symlink(t, "../shared.tf", filepath.Join(dir, "main.tf"))
+			more := "locals {\n  a = 1\n}\n"
+			if role == contract.RoleMachinePool {
+				more = "variable \"autoscaling\" {\n  type = object({ enabled = bool, min = number, max = number })\n}\n\nlocals {\n  used = var.autoscaling\n}\n"
+			}
+			writeFile(t, filepath.Join(dir, "more.tf"), more)
+			expect(t, dir, role, []string{"error module/source-escape"})
+		})
+	}
+}
+
 func TestLinkLoopOfCalledModules(t *testing.T) {
 	dir := copyGood(t, contract.RoleMachine)
 	symlink(t, ".", filepath.Join(dir, "again"))

@@ -193,6 +193,34 @@ func TestApplyRefusesAReadOnlyFile(t *testing.T) {
 	}
 }
 
+// TestLinkThatLeadsOut: the runtimes follow the link, so a second declaration
+// of what the file declares would break the module.
+func TestLinkThatLeadsOut(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "module")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"shared.tf":      "variable \"machine_name\" {\n  type = string\n}\n",
+		"module/main.tf": "variable \"bootstrap_data\" {\n  type = string\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../shared.tf", filepath.Join(dir, "variables.tf")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	plan := makePlan(t, dir, contract.RoleMachine)
+	if len(plan.Changes) != 1 || strings.Join(plan.Changes[0].Done, ", ") != "mark bootstrap_data as sensitive" {
+		t.Errorf("changes: %+v", plan.Changes)
+	}
+	if len(plan.Skipped) != 1 || !strings.Contains(plan.Skipped[0], "variables.tf leads out of the module directory") {
+		t.Errorf("skipped: %q", plan.Skipped)
+	}
+}
+
 func TestLinksKeepTheirTarget(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "shared.txt")

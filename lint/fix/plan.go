@@ -2,6 +2,7 @@ package fix
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -119,6 +120,10 @@ func (p *planner) declareInputs(spec contract.RoleSpec) {
 	if len(missing) == 0 {
 		return
 	}
+	if at := p.unread(); at != "" {
+		p.skip("declaring inputs: the module file %s leads out of the module directory and is not read, but the runtimes follow the link, so what it declares would be declared twice; copy the file into the module first", at)
+		return
+	}
 	f := p.open(p.variablesFile(spec), "declaring inputs")
 	if f == nil {
 		return
@@ -132,6 +137,17 @@ func (p *planner) declareInputs(spec contract.RoleSpec) {
 			},
 		})
 	}
+}
+
+// unread returns a file of the root module that a runtime reads, but the loader
+// does not, because it leads out of the module directory.
+func (p *planner) unread() string {
+	for _, e := range p.tree.Escapes {
+		if e.Kind == module.EscapeFile && path.Dir(e.Source) == p.root.Dir {
+			return e.Source
+		}
+	}
+	return ""
 }
 
 // otherRuntime is the one whose view is not checked.

@@ -168,7 +168,7 @@ var moduleVersion = lint.Rule{
 }`,
 	Rules: []string{"lint.md 4", "lint.md 9 L10"},
 	Check: func(c *lint.Context) {
-		if !declaresVersion(c) {
+		if !declaresVersion(c) && c.Tree.Complete(c.Root) {
 			c.Infof(hcl.Range{}, "add required_version with the versions that the module is tested with", "the module does not say which versions of the runtime it works with")
 		}
 	},
@@ -204,6 +204,9 @@ var moduleProviderPin = lint.Rule{
 	Rules: []string{"lint.md 8 G11"},
 	Check: func(c *lint.Context) {
 		for _, m := range c.Modules() {
+			if !c.Tree.Complete(m) {
+				continue // required_providers may be in the file that was not read
+			}
 			declared := map[string]bool{}
 			for _, p := range m.RequiredProviders {
 				declared[p.Name] = true

@@ -32,6 +32,9 @@ var outputProviderIDListShape = lint.Rule{
 			return
 		}
 		o := c.Root.Output(outProviderIDs)
+		if o == nil && !c.Tree.Complete(c.Root) {
+			return
+		}
 		if o == nil {
 			c.Errorf(hcl.Range{}, "add output \""+outProviderIDs+"\" with the sorted ids of every member that is not terminated",
 				"the contract output %q is not declared", outProviderIDs)
@@ -311,7 +314,7 @@ resource "aws_autoscaling_group" "this" {
 	Rules: []string{"lint.md 4", "lint.md 4.6", "lint.md 9 L14", "contract.md 11.3"},
 	Check: func(c *lint.Context) {
 		v := c.Root.Variable(inputAutoscaling)
-		if v == nil || !mentions(c, c.Root, "var", inputAutoscaling) || ignoresCapacity(c) {
+		if v == nil || !mentions(c, c.Root, "var", inputAutoscaling) || ignoresCapacity(c) || !c.Tree.Complete(c.Root) {
 			return
 		}
 		c.Warnf(v.DefRange, "add the desired-capacity argument of the group to lifecycle.ignore_changes",

@@ -25,7 +25,7 @@ resource "aws_instance" "node" {
 	Rules: []string{"lint.md 4", "lint.md 4.5", "lint.md 9 L11"},
 	Check: func(c *lint.Context) {
 		v := c.Root.Variable(inputTags)
-		if v == nil {
+		if v == nil || !c.Tree.Complete(c.Root) {
 			return
 		}
 		u := usage{c: c, seen: map[usageKey]bool{}}

@@ -3,6 +3,7 @@ package module
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"slices"
 	"unicode/utf16"
 
@@ -154,6 +155,15 @@ type Escape struct {
 	Range hcl.Range
 	// Runtimes lists the runtimes that read the call or file.
 	Runtimes []Runtime
+}
+
+// Complete tells that every file of the module was read. A file that leads out of
+// the root directory was not, though the runtimes follow the link, so that a
+// declaration which is missing from such a module may be in that file.
+func (t *Tree) Complete(m *Module) bool {
+	return !slices.ContainsFunc(t.Escapes, func(e Escape) bool {
+		return e.Kind == EscapeFile && path.Dir(e.Source) == m.Dir && slices.Contains(e.Runtimes, m.Runtime)
+	})
 }
 
 // Modules returns every module of the runtime's view, the root first, then the
