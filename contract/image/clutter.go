@@ -3,6 +3,7 @@ package image
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -202,3 +203,34 @@ func FindClutter(name string, dir bool) (ClutterRule, bool) {
 func (r ClutterRule) Holds(head []byte) bool {
 	return r.Content == "" || bytes.Contains(head, []byte(r.Content))
 }
+
+// stateMarks are in every state that either runtime writes.
+var stateMarks = [][]byte{[]byte(`"lineage"`), []byte(`"serial"`), []byte(`"terraform_version"`)}
+
+// FindSecret tells what the content of a file is that must not ship whatever its
+// name, by its first ClutterHead bytes: a private key, or the state of a run. A
+// template that only mentions one is none.
+func FindSecret(head []byte) (ClutterKind, bool) {
+	for rest := head; ; {
+		_, after, found := bytes.Cut(rest, []byte("-----BEGIN "))
+		if !found {
+			break
+		}
+		label, body, closed := bytes.Cut(after, []byte("-----"))
+		// The key itself is base64; a placeholder of a template is not.
+		if closed && bytes.HasSuffix(label, []byte("PRIVATE KEY")) && keyBody.Match(body) {
+			return ClutterCredential, true
+		}
+		rest = after
+	}
+	for _, mark := range stateMarks {
+		if !bytes.Contains(head, mark) {
+			return "", false
+		}
+	}
+	return ClutterState, true
+}
+
+// keyBody is the beginning of what stands between the lines of a private key:
+// headers of an old encrypted one, or base64.
+var keyBody = regexp.MustCompile(`^\s*(?:Proc-Type:|[A-Za-z0-9+/]{16})`)

@@ -70,3 +70,30 @@ func TestClutterTable(t *testing.T) {
 		}
 	}
 }
+
+func TestFindSecret(t *testing.T) {
+	const begin = "-----BEGIN "
+	for name, tc := range map[string]struct {
+		content string
+		want    image.ClutterKind
+	}{
+		"key":           {begin + "RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0123456789\n", image.ClutterCredential},
+		"in a script":   {"cat > key <<EOF\n" + begin + "PRIVATE KEY-----\r\nMC4CAQAwBQYDK2VwBCIEIA\nEOF\n", image.ClutterCredential},
+		"encrypted":     {begin + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n", image.ClutterCredential},
+		"second block":  {begin + "CERTIFICATE-----\nMIIB\n" + begin + "EC PRIVATE KEY-----\nMHcCAQEEIIrYSSNQFaA2Hwf1\n", image.ClutterCredential},
+		"state":         {`{"version":4,"terraform_version":"1.12.6","serial":3,"lineage":"a"}`, image.ClutterState},
+		"certificate":   {begin + "CERTIFICATE-----\nMIIBhTCCASugAwIBAgIQIRi6zePL\n", ""},
+		"template":      {begin + "PRIVATE KEY-----\n${tls_private_key.this.private_key_pem}\n", ""},
+		"mentions it":   {"# the file begins with " + begin + "PRIVATE KEY-----\n", ""},
+		"never closed":  {begin + "PRIVATE KEY", ""},
+		"other JSON":    {`{"serial":3,"lineage":"a"}`, ""},
+		"empty":         {"", ""},
+		"public key":    {begin + "PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6F\n", ""},
+		"module source": {"resource \"terraform_data\" \"a\" {}\n", ""},
+	} {
+		kind, found := image.FindSecret([]byte(tc.content))
+		if kind != tc.want || found != (tc.want != "") {
+			t.Errorf("%s: got %q, %v; want %q", name, kind, found, tc.want)
+		}
+	}
+}
