@@ -21,7 +21,7 @@ import (
 const (
 	// cacheVersion is part of the path, so that other versions do not see each
 	// other's files. It changes with the format, and with what listings mean.
-	cacheVersion = "layers-v1"
+	cacheVersion = "layers-v2"
 	cacheMagic   = "captf layer listing 1\n"
 	// cacheFresh is how old a file's time may be before a use renews it.
 	cacheFresh = time.Hour
@@ -201,6 +201,7 @@ func prune(dir string, limit int64) {
 // encode writes a listing; decode is its inverse.
 func (l *listing) encode(e *encoder) {
 	e.flag(l.toc)
+	e.text(l.unpacked)
 	e.int(int64(len(l.problems)))
 	for _, p := range l.problems {
 		e.text(string(p.Kind))
@@ -240,6 +241,7 @@ func (l *listing) decode(d *decoder, charge func(int64) error) {
 		}
 	}
 	l.toc = d.flag()
+	l.unpacked = d.text()
 	for range d.count() {
 		l.problems = append(l.problems, Problem{Kind: ProblemKind(d.text()), Path: d.text(), Message: d.text()})
 	}

@@ -337,8 +337,11 @@ func TestDiffID(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, opened := openSource(t, push(t, server(t, nil), img))
-	if p := openFS(t, opened, Options{IgnoreTOC: true}).Problems(); len(p) != 1 || p[0].Kind != ProblemDiffID {
-		t.Errorf("problems %+v", p)
+	cache := t.TempDir()
+	for _, o := range []Options{{IgnoreTOC: true}, {}, {CacheDir: cache}, {CacheDir: cache}} {
+		if p := openFS(t, opened, o).Problems(); len(p) != 1 || p[0].Kind != ProblemDiffID {
+			t.Errorf("%+v: problems %+v", o, p)
+		}
 	}
 }
 

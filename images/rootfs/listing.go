@@ -70,6 +70,7 @@ type listing struct {
 	records  []*record
 	problems []Problem // without their layer
 	toc      bool      // came from a table of contents
+	unpacked string    // sha256 in hexadecimal of the archive, when it was streamed
 	cost     int64     // kept bytes
 	key      string    // of the cache
 	dirty    bool      // differs from what the cache holds

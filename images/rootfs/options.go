@@ -19,7 +19,7 @@ type Options struct {
 	// when its layer is streamed, so that OpenReaderAt need not stream it again.
 	// It is for few and large files; nil spools nothing.
 	Spool func(path string) bool
-	// IgnoreTOC streams every layer whole, checks what it unpacks to against the
+	// IgnoreTOC streams every layer whole, and so checks what it unpacks to against the
 	// config, and compares its table of contents, if it has one, with its files.
 	IgnoreTOC bool
 	// SmallLayer is the size up to which a layer is streamed although it has a

@@ -131,6 +131,11 @@ func (r *Reader) Open(ctx context.Context, img *source.Image) (*FS, error) {
 		}
 		r.inUse[known] = true
 		f.listings = append(f.listings, known)
+		// The layer is shared, what the config says of it is the image's own.
+		if known.unpacked != "" && l.DiffID.Algorithm == "sha256" && known.unpacked != l.DiffID.Hex {
+			f.tree.problem(l.Index, Problem{Kind: ProblemDiffID, Message: fmt.Sprintf(
+				"%s unpacks to sha256:%s, but the config says %s; container runtimes refuse it", l.Name(), known.unpacked, l.DiffID)})
+		}
 		f.tree.apply(l.Index, known, tocDigest(l) != "")
 	}
 	if err := f.prefetch(ctx); err != nil {
