@@ -55,13 +55,14 @@ type spec struct {
 // entry is a file in an image.
 type entry struct {
 	// Text is its content; Program is an executable for that platform; Link and
-	// Hard are the targets of links; Dir makes a directory.
+	// Hard are the targets of links; Dir makes a directory, Device a device.
 	Text    string `yaml:"text"`
 	Program string `yaml:"program"`
 	Loader  string `yaml:"loader"`
 	Link    string `yaml:"link"`
 	Hard    string `yaml:"hard"`
 	Dir     bool   `yaml:"dir"`
+	Device  bool   `yaml:"device"`
 	Mode    *int64 `yaml:"mode"`
 	Owner   *int   `yaml:"owner"`
 }
@@ -103,6 +104,8 @@ func layer(t testing.TB, files map[string]entry, remove []string) v1.Layer {
 			h.Typeflag, h.Linkname, h.Mode, content = tar.TypeSymlink, e.Link, 0o777, nil
 		case e.Hard != "":
 			h.Typeflag, h.Linkname, content = tar.TypeLink, strings.TrimPrefix(e.Hard, "/"), nil
+		case e.Device:
+			h.Typeflag, h.Devmajor, h.Devminor, content = tar.TypeChar, 1, 3, nil
 		case e.Dir:
 			h.Typeflag, h.Mode, h.Name, content = tar.TypeDir, 0o755, h.Name+"/", nil
 		}

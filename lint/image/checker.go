@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
 	contractimage "github.com/captf-toolkit/captf/contract/image"
@@ -35,6 +36,8 @@ type checker struct {
 	// program what it is, the zero value when that cannot be told.
 	runtime *rootfs.Entry
 	program binary.Info
+	// script says what runs the runtime if it is no ELF executable.
+	script *script
 
 	rule     *rule
 	findings []lint.Finding
@@ -159,10 +162,32 @@ func (c *checker) loadRuntime() error {
 	// A script or an unknown machine is no reason to stop: the image may be right
 	// for a runtime that we cannot look into.
 	info, err := binary.Read(f)
-	if err == nil {
+	switch {
+	case err == nil:
 		c.program = info
+	case errors.Is(err, binary.ErrNotExecutable):
+		head := make([]byte, min(f.Size(), maxShebang))
+		n, _ := f.ReadAt(head, 0)
+		c.script = interpreterOf(head[:n])
 	}
 	return c.ctx.Err()
+}
+
+// script is a runtime that another program runs; an empty interpreter is a file
+// that nothing can start.
+type script struct{ interpreter string }
+
+// maxShebang is how long the first line of a script may be, as for Linux.
+const maxShebang = 256
+
+func interpreterOf(head []byte) *script {
+	line, _, _ := strings.Cut(string(head), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) == 0 {
+		return &script{}
+	}
+	return &script{fields[0]}
 }
 
 // within puts a path in the module in front of a finding of the module.

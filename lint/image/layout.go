@@ -123,7 +123,7 @@ var layoutRules = []rule{
 	{
 		Rule: lint.Rule{
 			ID: "image/module-clutter", Severities: warningOrInfo,
-			Summary: "The module directory has something that should not ship: state or credentials (warning), caches, lock files, tests or version control (info).",
+			Summary: "The module directory has something that should not ship: state or credentials, by name or by content (warning), caches, lock files, tests or version control (info).",
 			Why:     "State and credentials are secrets that everybody who can pull the image can read. The rest makes the image larger and its digest change for no reason.",
 			Fix:     "List it in `.dockerignore`, or build with `captf image build`, which leaves it out.",
 			Bad:     "# no .dockerignore\nCOPY . /captf/module/",
@@ -135,7 +135,7 @@ var layoutRules = []rule{
 	{
 		Rule: lint.Rule{
 			ID: "image/layer-entry", Severities: errorWarningOrInfo,
-			Summary: "A layer has an entry that leads out of the image, links to nothing, or is of an unknown type (error), that container runtimes take in different ways (warning), or that is there twice (info).",
+			Summary: "A layer has an entry that leads out of the image, links to nothing, is of an unknown type, or is a device or pipe in the module (error), that container runtimes take in different ways (warning), or that is there twice (info).",
 			Why:     "Container runtimes refuse such a layer, or unpack it in different ways.",
 			Fix:     "Build the image with a tool that writes plain layers.",
 			Bad:     "# a tar archive with the entry ../../etc/passwd",
@@ -143,6 +143,13 @@ var layoutRules = []rule{
 			Rules:   []string{"image.md 2"},
 		},
 		check: func(c *checker) {
+			for _, dir := range []string{contractimage.ModulePath, contractimage.ProvidersPath} {
+				c.walk(dir, func(e rootfs.Entry) {
+					if !e.IsDir() && !e.IsRegular() && e.Type != rootfs.Symlink {
+						c.errorf(e.Path, "remove it", "%s is a %s, which no module and no mirror has", e.Path, e.Type)
+					}
+				})
+			}
 			for _, p := range c.fs.Problems() {
 				severity, ok := problemSeverities[p.Kind]
 				if !ok {
@@ -294,15 +301,24 @@ func (c *checker) clutter() {
 		if e.Path == dir {
 			return nil
 		}
+		const remedy = "leave it out of the image, for example by .dockerignore"
 		r, ok := contractimage.FindClutter(e.Name(), e.IsDir())
-		if !ok || r.Kind.Harmless() || r.Content != "" && !c.holds(e, r) {
+		if !ok || r.Kind.Harmless() || r.Content != "" {
+			head := c.head(e)
+			kind, secret := contractimage.FindSecret(head)
+			if ok && r.Content != "" && r.Holds(head) {
+				kind, secret = r.Kind, true
+			}
+			if secret {
+				c.warnf(e.Path, remedy, "%s should not ship: by its content it is a %s", e.Name(), kind)
+			}
 			return nil
 		}
 		severity := lint.SeverityInfo
 		if r.Kind == contractimage.ClutterState || r.Kind == contractimage.ClutterCredential {
 			severity = lint.SeverityWarning
 		}
-		c.report(severity, e.Path, "leave it out of the image, for example by .dockerignore", "%s should not ship: %s", e.Name(), r.Kind)
+		c.report(severity, e.Path, remedy, "%s should not ship: %s", e.Name(), r.Kind)
 		if e.IsDir() {
 			return rootfs.SkipDir
 		}
@@ -313,17 +329,20 @@ func (c *checker) clutter() {
 	}
 }
 
-// holds tells whether a file whose name is suspect is clutter by its content.
-func (c *checker) holds(e rootfs.Entry, r contractimage.ClutterRule) bool {
+// head returns the beginning of a regular file, nothing of anything else.
+func (c *checker) head(e rootfs.Entry) []byte {
+	if !e.IsRegular() || e.Size == 0 {
+		return nil
+	}
 	f, err := c.fs.OpenReaderAt(c.ctx, e.Path)
 	if err != nil {
 		if c.ctx.Err() != nil {
 			c.fail(err)
 		}
-		return false
+		return nil
 	}
 	defer f.Close()
 	head := make([]byte, min(f.Size(), contractimage.ClutterHead))
 	n, _ := f.ReadAt(head, 0)
-	return r.Holds(head[:n])
+	return head[:n]
 }

@@ -81,6 +81,9 @@ func (f moduleFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	out := make([]fs.DirEntry, 0, len(entries))
 	for _, e := range entries {
+		if !e.IsDir() && !e.IsRegular() && e.Type != rootfs.Symlink {
+			continue // image/layer-entry is about devices and pipes
+		}
 		out = append(out, fs.FileInfoToDirEntry(fileInfo{name: e.Name(), e: e}))
 	}
 	return out, nil

@@ -40,6 +40,11 @@ var runtimeRules = []rule{
 				c.errorf(at, "make it the runtime's binary, or a link to it", "%s is a %s, not the runtime's binary", e.Path, e.Type)
 			case !c.user.may(e, canExecute):
 				c.errorf(at, "give it the mode 0755", "the user %s cannot execute %s (mode %04o)", c.user, e.Path, e.Mode&0o7777)
+			case c.script != nil && c.script.interpreter == "":
+				c.errorf(at, "put the runtime's binary there", "%s is neither a program for Linux nor a script", e.Path)
+			case c.script != nil && !c.runnable(c.script.interpreter):
+				c.errorf(at, "use the runtime's binary, or a base image with "+c.script.interpreter,
+					"%s is a script for %s, which the image does not have or its user cannot execute", e.Path, c.script.interpreter)
 			case c.program.Platform.OS != "" && c.program.Platform != c.platform:
 				c.errorf(at, "put the binary for "+c.platform.String()+" into the image", "%s is built for %s, and the image is for %s", e.Path, c.program.Platform, c.platform)
 			case c.program.Interpreter != "" && !c.exists(c.program.Interpreter):

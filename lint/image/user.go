@@ -21,6 +21,9 @@ type user struct {
 	known bool
 }
 
+// maxID is the largest user or group that container runtimes take.
+const maxID = 1<<31 - 1
+
 // maxAccounts is how large a file of accounts may be, in bytes.
 const maxAccounts = 1 << 20
 
@@ -37,7 +40,7 @@ func (c *checker) findUser(spec string) user {
 	}
 	accounts := c.accounts("/etc/passwd", 7)
 	uid, err := strconv.Atoi(name)
-	u.uid, u.known = uid, err == nil && uid >= 0
+	u.uid, u.known = uid, err == nil && uid >= 0 && uid <= maxID
 	gid := 0
 	for _, a := range accounts {
 		id, err := strconv.Atoi(a[2])
@@ -77,7 +80,7 @@ func (c *checker) findUser(spec string) user {
 
 func groupID(group string, groups [][]string) (int, bool) {
 	if id, err := strconv.Atoi(group); err == nil {
-		return id, id >= 0
+		return id, id >= 0 && id <= maxID
 	}
 	for _, g := range groups {
 		if id, err := strconv.Atoi(g[2]); err == nil && g[0] == group {

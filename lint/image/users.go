@@ -22,7 +22,7 @@ var userRules = []rule{
 	{
 		Rule: lint.Rule{
 			ID: "image/user-unresolved", Severities: isWarning,
-			Summary: "The image's user is a name that `/etc/passwd` of the image does not have.",
+			Summary: "The image's user is a name that `/etc/passwd` of the image does not have, or a number that is none of a user.",
 			Why:     "Kubernetes cannot tell whether the user is root and refuses the pod; checks of permissions are only approximate.",
 			Fix:     "Set a numeric user.",
 			Bad:     "USER captf # without an entry in /etc/passwd",
