@@ -54,11 +54,11 @@ func (b *base) close() error {
 
 // runtimes are the runtime of the base, by its labels.
 func (b *base) runtimes(o Options) (*runtimes, error) {
-	r := &runtimes{kind: o.Runtime, version: o.RuntimeVersion}
+	r := newRuntimes(o)
 	for _, p := range o.Platforms {
 		labels := b.images[p].Labels()
 		kind, v := labels[string(image.LabelRuntime)], labels[string(image.LabelRuntimeVersion)]
-		if kind == "" && r.kind == "" || v == "" && r.version == "" {
+		if kind == "" && o.Runtime == "" || v == "" && o.RuntimeVersion == "" {
 			return nil, fmt.Errorf("reading base image %s: it has no labels %s and %s for %s: say which runtime it has, or give a binary",
 				o.Base, image.LabelRuntime, image.LabelRuntimeVersion, p)
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/captf-toolkit/captf/contract/image"
 	"github.com/captf-toolkit/captf/images/content"
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -88,8 +89,10 @@ func (b *builder) readInputs(ctx context.Context) error {
 	}
 	if len(b.Binaries) > 0 {
 		b.runtimes, err = inspectRuntimes(ctx, b.Options)
+		err = option("Binaries", err)
 	} else {
 		b.runtimes, err = b.result.base.runtimes(b.Options)
+		err = option("Base", err)
 	}
 	if err != nil {
 		return err
@@ -123,15 +126,12 @@ func (b *builder) readCA() error {
 		}
 		return nil
 	}
-	info, err := os.Stat(b.CABundle)
-	if err != nil {
+	var err error
+	if b.ca, err = regular.Read(b.CABundle, maxCA); err != nil {
 		return fmt.Errorf("reading certificates: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxCA {
-		return fmt.Errorf("reading certificates: %s is not a file of at most %d bytes", b.CABundle, maxCA)
-	}
-	if b.ca, err = os.ReadFile(b.CABundle); err != nil {
-		return fmt.Errorf("reading certificates: %w", err)
+	if len(b.ca) > maxCA {
+		return fmt.Errorf("reading certificates: %s has more than %s", b.CABundle, content.Bytes(maxCA))
 	}
 	if !strings.Contains(string(b.ca), "-----BEGIN CERTIFICATE-----") {
 		return fmt.Errorf("reading certificates: %s has none in PEM form", b.CABundle)

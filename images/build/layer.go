@@ -120,6 +120,11 @@ type layerWriter struct {
 // write writes a layer with the entries, in the order of their names.
 func (w layerWriter) write(ctx context.Context, entries []entry) (_ *layer, err error) {
 	slices.SortFunc(entries, func(a, b entry) int { return compareNames(a.name, b.name) })
+	for _, e := range entries {
+		if isWhiteout(e.name) {
+			return nil, fmt.Errorf("writing a layer: /%s would delete files of the layers below: rename it", e.name)
+		}
+	}
 	for i, e := range entries[1:] {
 		if e.name == entries[i].name {
 			return nil, fmt.Errorf("writing a layer: /%s is in it twice", e.name)
@@ -144,7 +149,7 @@ func (w layerWriter) write(ctx context.Context, entries []entry) (_ *layer, err 
 	err = out.AppendTar(r)
 	_ = r.Close() // ends the goroutine, whatever happened
 	if err != nil {
-		return nil, fmt.Errorf("writing a layer: %w", err)
+		return nil, cause(ctx, fmt.Errorf("writing a layer: %w", err))
 	}
 	toc, err := out.Close()
 	if err != nil {
@@ -185,20 +190,38 @@ func (w layerWriter) archive(ctx context.Context, to io.Writer, entries []entry)
 		if e.typ != tar.TypeReg {
 			continue
 		}
-		if err := copyEntry(t, e); err != nil {
+		if err := copyEntry(ctx, t, e); err != nil {
 			return err
 		}
 	}
 	return t.Close()
 }
 
-func copyEntry(to io.Writer, e entry) error {
+// isWhiteout tells whether a path is, or is in, what container runtimes take for
+// the mark of something deleted.
+func isWhiteout(name string) bool { return strings.Contains("/"+name, "/.wh.") }
+
+// contextReader ends when the context does: a runtime takes seconds to compress.
+type contextReader struct {
+	ctx context.Context //nolint:containedctx // a reader has no other way to get it
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (c contextReader) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	return c.r.Read(p)
+}
+
+func copyEntry(ctx context.Context, to io.Writer, e entry) error {
 	r, err := e.open()
 	if err != nil {
 		return fmt.Errorf("reading /%s of the image: %w", e.name, err)
 	}
 	defer r.Close()
-	n, err := io.Copy(to, io.LimitReader(r, e.size+1))
+	n, err := io.Copy(to, contextReader{ctx, io.LimitReader(r, e.size+1)})
 	switch {
 	case err != nil && n <= e.size && !strings.Contains(err.Error(), "write too long"):
 		return fmt.Errorf("reading /%s of the image: %w", e.name, err)

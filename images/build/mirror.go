@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/captf-toolkit/captf/contract/image"
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -263,7 +264,13 @@ func makeMirror(ctx context.Context, binary string, src *contents, lock string, 
 			return fmt.Errorf("making provider mirror: %w", err)
 		}
 	}
-	config, err := filepath.Abs(config)
+	// The runtime would wait for a pipe.
+	f, _, err := regular.Open(config)
+	if err != nil {
+		return fmt.Errorf("making provider mirror: reading the configuration: %w", err)
+	}
+	_ = f.Close()
+	config, err = filepath.Abs(config)
 	if err != nil {
 		return fmt.Errorf("making provider mirror: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,21 @@ func wrong(option, format string, args ...any) error {
 	return &OptionError{Option: option, Err: fmt.Errorf(format, args...)}
 }
 
+// option marks an error as that of an option.
+func option(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OptionError{Option: name, Err: err}
+}
+
+// Versions, as https://semver.org has them, and tags, as the OCI distribution
+// specification has them.
+var (
+	versionPattern = regexp.MustCompile(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	tagPattern     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+)
+
 // maxCreated is the latest time that every tar format can hold.
 const maxCreated = 1<<33 - 1
 
@@ -203,6 +219,12 @@ func (o *Options) checkLabels() error {
 		if vs := label.Check(l.value); len(vs) > 0 {
 			return wrong(l.option, "%w", vs)
 		}
+	}
+	if v := o.RuntimeVersion; v != "" && !versionPattern.MatchString(v) {
+		return wrong("RuntimeVersion", "parsing the runtime's version %q: it is no semantic version, such as 1.12.6", v)
+	}
+	if v := o.About.Version; v != "" && !tagPattern.MatchString(v) {
+		return wrong("About", "parsing the image's version %q: it should be the tag, so it is up to 128 letters, digits, dots, dashes and underscores, such as v1.0.0", v)
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Labels)) {
 		if _, ours := image.FindLabel(image.Key(key)); ours || key == "" {

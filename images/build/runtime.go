@@ -3,13 +3,13 @@ package build
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
 
 	"github.com/captf-toolkit/captf/contract/image"
 	"github.com/captf-toolkit/captf/images/binary"
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/sdk/runtime"
 )
 
@@ -24,18 +24,11 @@ type executable struct {
 
 // inspect tells what a runtime's executable is, without running it.
 func inspect(path string) (*executable, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading runtime: %w", err)
 	}
 	defer f.Close()
-	stat, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("reading runtime: %w", err)
-	}
-	if !stat.Mode().IsRegular() {
-		return nil, fmt.Errorf("reading runtime %s: it is not a regular file", path)
-	}
 	e := &executable{path: path}
 	if e.Info, err = binary.Read(f); err != nil {
 		return nil, fmt.Errorf("reading runtime %s: %w; modules run on Linux, so give the binary for linux", path, err)
@@ -57,14 +50,25 @@ func host() image.Platform { return image.Platform{OS: goruntime.GOOS, Arch: gor
 // runtimes are the executables of an image by platform, all of one runtime and
 // version.
 type runtimes struct {
-	kind     image.Runtime
-	version  string
+	kind    image.Runtime
+	version string
+	// given are what the caller says of all of them.
+	given struct {
+		kind    image.Runtime
+		version string
+	}
 	binaries map[image.Platform]*executable
+}
+
+func newRuntimes(o Options) *runtimes {
+	r := &runtimes{kind: o.Runtime, version: o.RuntimeVersion, binaries: map[image.Platform]*executable{}}
+	r.given.kind, r.given.version = o.Runtime, o.RuntimeVersion
+	return r
 }
 
 // inspectRuntimes looks at the executables that were given.
 func inspectRuntimes(ctx context.Context, o Options) (*runtimes, error) {
-	r := &runtimes{kind: o.Runtime, version: o.RuntimeVersion, binaries: map[image.Platform]*executable{}}
+	r := newRuntimes(o)
 	for _, p := range o.Platforms {
 		path, ok := o.Binaries[p]
 		if !ok {
@@ -85,10 +89,20 @@ func inspectRuntimes(ctx context.Context, o Options) (*runtimes, error) {
 	}
 	r.fill(ctx)
 	for _, p := range o.Platforms {
-		if b := r.binaries[p]; b != nil {
-			if err := r.agree(b); err != nil {
-				return nil, err
-			}
+		b := r.binaries[p]
+		if b == nil {
+			continue
+		}
+		if err := r.agree(b); err != nil {
+			return nil, err
+		}
+		switch {
+		case b.Runtime == "" && b.Version == "":
+			o.progress("note: the runtime %s does not tell what it is; %s %s is what was said", b.path, r.kind, r.version)
+		case b.Runtime == "":
+			o.progress("note: the runtime %s does not tell what it is; %s is what was said", b.path, r.kind)
+		case b.Version == "":
+			o.progress("note: the runtime %s does not tell its version; %s is what was said", b.path, r.version)
 		}
 	}
 	return r, nil
@@ -131,11 +145,12 @@ func (b *executable) ask(ctx context.Context, path string) {
 }
 
 // agree takes over what a binary is, or says in what it differs from what is
-// known already.
+// known already. What a binary does not tell has to be given: that of another
+// platform says nothing about it.
 func (r *runtimes) agree(b *executable) error {
 	switch {
-	case b.Runtime == "" && r.kind == "":
-		return fmt.Errorf("reading runtime %s: it does not tell whether it is OpenTofu or Terraform: say it", b.path)
+	case b.Runtime == "" && r.given.kind == "":
+		return fmt.Errorf("reading runtime %s: it does not tell whether it is OpenTofu or Terraform: say it with --runtime-kind", b.path)
 	case b.Runtime != "" && r.kind != "" && b.Runtime != r.kind:
 		return fmt.Errorf("reading runtime %s: it is %s, not %s", b.path, b.Runtime, r.kind)
 	case r.kind == "":
@@ -143,8 +158,8 @@ func (r *runtimes) agree(b *executable) error {
 	}
 	want := strings.TrimPrefix(r.version, "v")
 	switch {
-	case b.Version == "" && want == "":
-		return fmt.Errorf("reading runtime %s: it does not tell its version, and it cannot be asked on %s: say the version", b.path, host())
+	case b.Version == "" && r.given.version == "":
+		return fmt.Errorf("reading runtime %s: it does not tell its version, and it cannot be asked on %s: say it with --runtime-version", b.path, host())
 	case b.Version != "" && want != "" && b.Version != want:
 		return fmt.Errorf("reading runtime %s: its version is %s, not %s", b.path, b.Version, want)
 	case want == "":

@@ -15,8 +15,11 @@ import (
 
 	"github.com/moby/patternmatcher"
 	"github.com/moby/patternmatcher/ignorefile"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/captf-toolkit/captf/contract/image"
+	"github.com/captf-toolkit/captf/images/content"
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -73,7 +76,7 @@ func readContents(tree *module.Tree, maxFile int64) (*contents, error) {
 
 func readIgnoreFile(root string) (*patternmatcher.PatternMatcher, error) {
 	file := filepath.Join(root, IgnoreFile)
-	f, err := os.Open(file)
+	f, _, err := regular.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // a nil matcher matches nothing
 	}
@@ -149,6 +152,12 @@ func (c *contents) visit(rel string) error {
 	case clutter != "":
 		c.leave(rel, string(clutter))
 		return nil
+	case !ignored && isWhiteout(rel):
+		return fmt.Errorf("reading module: the name of %s cannot be used on every machine: what begins with .wh. deletes files of an image: rename it, or list it in %s",
+			at, IgnoreFile)
+	case info.IsDir() && isLayout(at):
+		c.leave(rel+"/", "OCI layout")
+		return nil
 	case info.IsDir():
 		if ignored && !c.ignore.Exclusions() {
 			c.leave(rel+"/", IgnoreFile)
@@ -164,11 +173,18 @@ func (c *contents) visit(rel string) error {
 		return fmt.Errorf("reading module: %s is a %s; a module has files, directories and links only: remove it, or list it in %s",
 			at, kindOf(info.Mode()), IgnoreFile)
 	case info.Size() > c.maxFile:
-		return fmt.Errorf("reading module: %s has %d bytes, more than the %d that are allowed: list it in %s if it does not belong there, or raise the limit",
-			at, info.Size(), c.maxFile, IgnoreFile)
+		return fmt.Errorf("reading module: %s has %s, more than the %s that are allowed: list it in %s if it does not belong there, or raise the limit with --max-file-size",
+			at, content.Bytes(info.Size()), content.Bytes(c.maxFile), IgnoreFile)
 	}
 	c.files[rel] = info
 	return nil
+}
+
+// isLayout tells whether a directory is an OCI layout, such as an image that was
+// built before.
+func isLayout(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, ocispec.ImageLayoutFile))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // kindOf names what is neither a file nor a directory nor a link.

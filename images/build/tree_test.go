@@ -120,7 +120,11 @@ func TestModulesThatCannotShip(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "cannot be used on every machine"},
-		{"large file", map[string]string{"main.tf": "", "big.bin": strings.Repeat("x", 1001)}, func(_ *testing.T, _ string, o *build.Options) { o.MaxFile = 1000 }, "big.bin has 1001 bytes, more than the 1000 that are allowed"},
+		{"large file", map[string]string{"main.tf": "", "big.bin": strings.Repeat("x", 1001)}, func(_ *testing.T, _ string, o *build.Options) { o.MaxFile = 1000 }, "big.bin has 1001 B, more than the 1000 B that are allowed"},
+		{"whiteout", map[string]string{"main.tf": "", "data/.wh.foo": ""}, nil, "/data/.wh.foo cannot be used on every machine"},
+		{"opaque whiteout", map[string]string{"main.tf": "", ".wh..wh..opq": ""}, nil, "/.wh..wh..opq cannot be used on every machine"},
+		{"directory named like a whiteout", map[string]string{"main.tf": "", ".wh.foo/a.txt": ""}, nil, "/.wh.foo cannot be used on every machine"},
+		{"link named like a whiteout", main, link("main.tf", ".wh.foo"), "/.wh.foo cannot be used on every machine"},
 		{"broken ignore file", map[string]string{"main.tf": "", ".dockerignore": "[\n"}, nil, ".dockerignore"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
