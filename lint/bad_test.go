@@ -262,6 +262,20 @@ func TestSelfReference(t *testing.T) {
 	expect(t, dir, contract.RoleCluster, nil)
 }
 
+// TestHostilePaths: locals whose references grow with each step still end.
+func TestHostilePaths(t *testing.T) {
+	dir := copyGood(t, contract.RoleMachinePool)
+	var b strings.Builder
+	b.WriteString("locals {\n  a = local.a.x.y\n  b = true ? local.b.x : local.b.y\n  p0 = { x = 1 }\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "  p%d = [local.p%d.x, local.p%d.y, local.p%d]\n", i+1, i, i, i)
+		fmt.Fprintf(&b, "  q%d = true ? local.q%d.x : local.q%d.y\n", i, i+1, i+1)
+	}
+	b.WriteString("}\n\nresource \"terraform_data\" \"hostile\" {\n  for_each         = local.q0\n  triggers_replace = [local.a, local.b, local.p60.x, local.q0.x]\n}\n")
+	writeFile(t, filepath.Join(dir, "hostile.tf"), b.String())
+	expect(t, dir, contract.RoleMachinePool, nil)
+}
+
 func TestUnknownRoleIsAnError(t *testing.T) {
 	for _, role := range []contract.Role{"", "node"} {
 		if _, err := lint.Run(lint.Options{Dir: goodDir(contract.RoleMachine), Role: role, Contract: versions.Default(), Rules: rules.All()}); err == nil {

@@ -153,7 +153,7 @@ func secretLeaf(leaf flow.Leaf) (string, bool) {
 		}
 		return "", false
 	}
-	if name := flow.LastName(leaf.Traversal); contract.SecretName(name) {
+	if name := flow.LastName(leaf.Path()); contract.SecretName(name) {
 		return fmt.Sprintf("the attribute %q, which has the name of a credential", name), true
 	}
 	return "", false

@@ -61,7 +61,7 @@ var moduleCloud = lint.Rule{
 var moduleImport = lint.Rule{
 	ID:         "module/import",
 	Severities: isError,
-	Summary:    "The module has an `import` block.",
+	Summary:    "The module, or a local module that it calls, has an `import` block.",
 	Why:        "Both runtimes take import blocks in a root module only, and refuse to initialize a root that calls a module with one. The root is generated here.",
 	Fix:        "Remove the block, and have what exists already passed in by its identifier.",
 	Bad: `import {
@@ -74,8 +74,10 @@ var moduleImport = lint.Rule{
 }`,
 	Rules: []string{"contract.md 3 R1"},
 	Check: func(c *lint.Context) {
-		for _, b := range c.Root.Imports {
-			c.Errorf(b.DefRange, "remove the block", "only a root module can import, and the root is generated: no run could initialize this module")
+		for _, m := range c.Modules() {
+			for _, b := range m.Imports {
+				c.Errorf(b.DefRange, "remove the block", "only a root module can import, and the root is generated: no run could initialize this module")
+			}
 		}
 	},
 }

@@ -30,11 +30,21 @@ var replacing = map[string][]string{
 	"openstack_compute_instance_v2":   {"user_data"},
 }
 
+// groups are the resource types, beside those that are replaced on a change, which
+// are instances or groups of them.
+var groups = map[string]bool{
+	"aws_instance": true, "aws_autoscaling_group": true, "aws_eks_node_group": true, "aws_ec2_fleet": true,
+	"azurerm_linux_virtual_machine_scale_set": true, "azurerm_windows_virtual_machine_scale_set": true,
+	"azurerm_orchestrated_virtual_machine_scale_set": true,
+	"google_compute_instance_group_manager":          true, "google_compute_region_instance_group_manager": true,
+	"ibm_is_instance_group": true, "oci_core_instance_pool": true,
+}
+
 var poolBootstrapReplace = lint.Rule{
 	ID:         "pool/bootstrap-replace",
 	Severities: isInfo,
 	Roles:      onlyPool,
-	Summary:    "`bootstrap_data` reaches an argument whose change replaces a resource, or a resource named in `replace_triggered_by`, directly or through locals, local modules, data sources and other resources.",
+	Summary:    "`bootstrap_data` reaches an argument whose change replaces a resource, or a resource named in `replace_triggered_by`, or decides which instances of a resource `count` or `for_each` makes, directly or through locals, local modules, data sources and other resources.",
 	Why:        "The payload is rewritten every few minutes while a pool waits for Nodes and later on; each time the members would be replaced.",
 	Fix:        "Put the payload where a change is made in place, such as a launch template, and let `kubernetes_version` alone replace members.",
 	Bad: `resource "terraform_data" "member" {
@@ -75,6 +85,9 @@ func (r replaceSearch) scope(s *flow.Scope, depth int) {
 	}
 	for _, call := range s.Module.Calls {
 		if child := s.Child(call); child != nil {
+			if holdsMembers(call.Module) {
+				r.instances(s, "module."+call.Name, call.Count, call.ForEach)
+			}
 			r.scope(child, depth+1)
 		}
 	}
@@ -90,6 +103,9 @@ func (r replaceSearch) resource(s *flow.Scope, res *module.Resource) {
 			r.c.Infof(a.Range, fix, "%s.%s depends on %s, so each rotation of the payload replaces the resource", res.Address(), name, inputBootstrap)
 		}
 	}
+	if isMember(res) {
+		r.instances(s, res.Address(), res.Count, res.ForEach)
+	}
 	for _, expr := range res.Lifecycle.ReplaceTriggeredBy {
 		for _, t := range expr.Variables() {
 			leaf := flow.Leaf{Scope: s, Traversal: t}
@@ -98,6 +114,27 @@ func (r replaceSearch) resource(s *flow.Scope, res *module.Resource) {
 			}
 		}
 	}
+}
+
+// instances reports a count or for_each that depends on the payload: an instance
+// with another key is another instance.
+func (r replaceSearch) instances(s *flow.Scope, address string, repeats ...*hcl.Attribute) {
+	for _, a := range repeats {
+		if a != nil && r.anyBootstrap(r.c.Flow.InstanceLeaves(s, a.Expr), map[partKey]bool{}) {
+			r.c.Infof(a.Range, "use keys that stay the same, and put the payload where a change is made in place",
+				"%s of %s depends on %s, so each rotation of the payload destroys instances and creates others", a.Name, address, inputBootstrap)
+		}
+	}
+}
+
+// isMember tells that a resource is an instance, a group, or stands for one.
+func isMember(res *module.Resource) bool {
+	return res.Mode == module.Managed && (groups[res.Type] || replacing[res.Type] != nil)
+}
+
+// holdsMembers tells that a module, or one that it calls, has such a resource.
+func holdsMembers(m *module.Module) bool {
+	return slices.ContainsFunc(m.Tree(), func(m *module.Module) bool { return slices.ContainsFunc(m.Resources, isMember) })
 }
 
 // isTrue tells that an argument is the literal true.
@@ -109,16 +146,23 @@ func isTrue(a *hcl.Attribute) bool {
 	return !diags.HasErrors() && v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool && v.True()
 }
 
-// partKey is an attribute of a resource, or with an empty name all of it.
+// partKey is an attribute of a resource, or a part of it; with an empty name all
+// of the resource.
 type partKey struct {
-	res  *module.Resource
-	name string
+	res        *module.Resource
+	name, part string
 }
 
 // holdsBootstrap tells that a value depends on the payload, be it through locals
 // and local modules, or through what resources and data sources make of it.
 func (r replaceSearch) holdsBootstrap(s *flow.Scope, expr hcl.Expression, seen map[partKey]bool) bool {
-	return slices.ContainsFunc(r.c.Flow.Leaves(s, expr), func(l flow.Leaf) bool {
+	return r.anyBootstrap(r.c.Flow.Leaves(s, expr), seen)
+}
+
+// anyBootstrap tells that one of the references is to the payload, or to what
+// depends on it.
+func (r replaceSearch) anyBootstrap(leaves []flow.Leaf, seen map[partKey]bool) bool {
+	return slices.ContainsFunc(leaves, func(l flow.Leaf) bool {
 		if v := l.Variable(); v != nil {
 			return l.Scope.Call == nil && v.Name == inputBootstrap
 		}
@@ -134,7 +178,8 @@ func (r replaceSearch) dependsOn(leaf flow.Leaf, seen map[partKey]bool) bool {
 	if res == nil {
 		return false
 	}
-	key := partKey{res, attributeNamed(leaf.Traversal)}
+	name, rest := attributeNamed(leaf.Path())
+	key := partKey{res, name, flow.PathText(rest)}
 	if seen[key] {
 		return false
 	}
@@ -145,9 +190,14 @@ func (r replaceSearch) dependsOn(leaf flow.Leaf, seen map[partKey]bool) bool {
 		if len(path) > 0 {
 			top = path[0]
 		}
-		if !holds && determines(res, top, key.name) && !flow.IgnoresChanges(res, top) {
-			holds = r.holdsBootstrap(leaf.Scope, a.Expr, seen)
+		if holds || !determines(res, top, name) || flow.IgnoresChanges(res, top) {
+			return
 		}
+		var steps hcl.Traversal
+		if len(path) == 0 && (top == name || handsThrough(res, top, name)) {
+			steps = rest // a part of this very argument
+		}
+		holds = r.anyBootstrap(r.c.Flow.PartLeaves(leaf.Scope, a.Expr, steps), seen)
 	})
 	return holds
 }
@@ -165,9 +215,14 @@ func determines(res *module.Resource, argument, attribute string) bool {
 	case res.Mode == module.Data:
 		return true
 	case res.Type == "terraform_data" && attribute == "output":
-		return argument == "input"
+		return handsThrough(res, argument, attribute)
 	}
 	return slices.Contains(replacedBy(res), argument)
+}
+
+// handsThrough tells that an attribute is the value of the argument.
+func handsThrough(res *module.Resource, argument, attribute string) bool {
+	return res.Type == "terraform_data" && res.Mode == module.Managed && argument == "input" && attribute == "output"
 }
 
 // isSet tells that the resource has an argument or block with the name.
@@ -177,18 +232,19 @@ func isSet(res *module.Resource, name string) bool {
 }
 
 // attributeNamed returns the attribute of a resource or data source that a
-// reference names, behind an index if there is one; empty when it names none.
-func attributeNamed(t hcl.Traversal) string {
+// reference names, behind an index if there is one, and the steps from it; the
+// name is empty when it names none.
+func attributeNamed(t hcl.Traversal) (name string, rest hcl.Traversal) {
 	steps := 2
 	if mode := t.RootName(); mode == "data" || mode == "ephemeral" {
 		steps = 3
 	}
-	for _, step := range t[min(steps, len(t)):] {
-		if attr, ok := step.(hcl.TraverseAttr); ok {
-			return attr.Name
+	for i := steps; i < len(t); i++ {
+		if attr, ok := t[i].(hcl.TraverseAttr); ok {
+			return attr.Name, t[i+1:]
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // replacedBy lists the arguments and blocks whose change replaces the resource.

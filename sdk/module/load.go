@@ -454,9 +454,6 @@ func (l *loader) call(c *ModuleCall, d *directory, r Runtime, stack []*directory
 		return
 	}
 	c.Module = child.views[r]
-	if list := c.Module.Imports; len(list) > 0 {
-		l.report(hcl.Diagnostics{problem(list[0].DefRange.Ptr(), "Misplaced import block", "only a root module can import; remove it")})
-	}
 	l.follow(child, r, stack)
 }
 

@@ -621,3 +621,18 @@ func placed(root, want string) string {
 	file, rest, _ := strings.Cut(want, ":")
 	return filepath.Join(root, file) + ":" + rest
 }
+
+func TestImportsOfACalledModule(t *testing.T) {
+	fsys := fstest.MapFS{
+		"main.tf":   {Data: []byte("module \"m\" {\n  source = \"./m\"\n}\n")},
+		"m/main.tf": {Data: []byte("resource \"terraform_data\" \"a\" {}\n\nimport {\n  to = terraform_data.a\n  id = \"a\"\n}\n")},
+	}
+	tree, err := module.LoadFS(fsys, "/m", module.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := tree.Primary.Call("m").Module.Imports
+	if len(imports) != 1 || imports[0].DefRange.Filename != "m/main.tf" || imports[0].DefRange.Start.Line != 3 {
+		t.Errorf("imports are %+v", imports)
+	}
+}

@@ -45,6 +45,8 @@ type Module struct {
 	Checks  []*Check
 	Moved   []*Block
 	Removed []*Block
+	// Imports are import blocks. The runtimes take them in the root of a
+	// configuration only, which of a tree here the caller knows.
 	Imports []*Block
 	// Settings holds the remaining blocks that configure the runtime itself:
 	// terraform, language, encryption and provider_meta blocks.

@@ -1,0 +1,3 @@
+module "node" {
+  source = "./node"
+}

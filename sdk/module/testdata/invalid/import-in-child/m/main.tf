@@ -1,5 +1,0 @@
-resource "terraform_data" "r" {}
-import {
-  to = terraform_data.r
-  id = "x"
-}
