@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type report struct {
 	target
 	strict, json bool
 	output       string
-	allow        []string
+	allow        idList
 }
 
 func (o *report) flags(cmd *cobra.Command) {
@@ -26,8 +27,8 @@ func (o *report) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "let warnings fail the run")
 	f.BoolVar(&o.json, "json", false, "the same as --output json")
-	f.StringVar(&o.output, "output", "", "output `format`: "+formatNames()+" (default text)")
-	f.StringSliceVar(&o.allow, "allow-warning", nil, "count the warnings of this check `ID` as info; repeatable, or a list with commas")
+	f.StringVarP(&o.output, "output", "o", "", "output `format`: "+formatNames()+" (default text)")
+	f.Var(&o.allow, "allow-warning", "count the warnings of this check `ID` as info; repeatable, or a list with commas")
 	must(cmd.RegisterFlagCompletionFunc("allow-warning", completeIDs))
 	must(cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var out []string
@@ -37,6 +38,27 @@ func (o *report) flags(cmd *cobra.Command) {
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}))
 }
+
+// idList is the value of a flag that takes the IDs of checks: it is repeatable,
+// and takes lists with commas.
+type idList []string
+
+// Set adds the IDs of one use of the flag.
+func (l *idList) Set(s string) error {
+	for id := range strings.SplitSeq(s, ",") {
+		if id = strings.TrimSpace(id); id == "" {
+			return errors.New("the ID of a check is missing; leave the flag out to allow nothing")
+		}
+		*l = append(*l, id)
+	}
+	return nil
+}
+
+// String writes the list as one use of the flag.
+func (l *idList) String() string { return strings.Join(*l, ",") }
+
+// Type is what the usage calls the value.
+func (l *idList) Type() string { return "strings" }
 
 func formatNames() string {
 	var names []string
@@ -71,7 +93,6 @@ func known() []lint.Rule { return slices.Concat(rules.All(), image.Rules()) }
 // those that have no effect.
 func (o *report) allowances() (allow []lint.Allowance, notes []string, err error) {
 	for _, id := range o.allow {
-		id = strings.TrimSpace(id)
 		switch r, ok := lint.Find(known(), id); {
 		case !ok:
 			return nil, nil, usage(unknownID("--allow-warning", id))

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/captf-toolkit/captf/contract/versions"
 )
@@ -83,6 +86,10 @@ Exit codes:
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var invalid *pflag.InvalidValueError
+		if errors.As(err, &invalid) {
+			err = invalidFlag(invalid)
+		}
 		return usage(fmt.Errorf("%w\nrun `%s --help` for the flags", err, cmd.CommandPath()))
 	})
 	f := root.Flags()
@@ -91,8 +98,43 @@ Exit codes:
 	f.StringVar(&explain, "explain", "", "explain the check with this `ID`")
 	f.BoolVar(&list, "list", false, "list all checks")
 	must(root.RegisterFlagCompletionFunc("explain", completeIDs))
+	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newModule(), newImage(), newSchema(), newVersion())
 	return root
+}
+
+// invalidFlag says what is wrong with the value of a flag.
+func invalidFlag(e *pflag.InvalidValueError) error {
+	name := "--" + e.GetFlag().Name
+	if e.GetFlag().Value.Type() == "bool" {
+		return fmt.Errorf("%s: %q is neither true nor false", name, e.GetValue())
+	}
+	return fmt.Errorf("%s: %w", name, e.Unwrap())
+}
+
+// newHelp returns the help command, which tells a wrong command from a right one.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			// Find stops at the last word that is a command; what is left must be nothing.
+			cmd, rest, err := root.Find(args)
+			if cmd == nil || err != nil || len(rest) > 0 {
+				return usage(fmt.Errorf("help: there is no command %q; `%s --help` lists them", strings.Join(args, " "), root.Name()))
+			}
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, sub := range root.Commands() {
+				if len(args) == 0 && sub.IsAvailableCommand() {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // must stops a program whose flags are declared wrongly.

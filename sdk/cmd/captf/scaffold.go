@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -134,9 +135,21 @@ func runScaffold(cmd *cobra.Command, f scaffoldFlags, dir string) error {
 		return err
 	}
 	if !f.dryRun {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Generated %d files in %s. README.md says what to do next.\n", len(tree.Files), dir)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Generated %d files in %s. README.md says what to do next.\n", len(tree.Files), placeName(dir))
 	}
 	return nil
+}
+
+// placeName is how a sentence calls a directory: one that ends in a dot would
+// look like its end.
+func placeName(dir string) string {
+	if filepath.Clean(dir) == "." {
+		return "the working directory"
+	}
+	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(dir) == ".." {
+		return abs
+	}
+	return dir
 }
 
 func updateScaffold(cmd *cobra.Command, f scaffoldFlags, o scaffold.Options, dir string) error {
