@@ -12,6 +12,11 @@ import (
 // clusterFaults are those of cluster modules.
 var clusterFaults = []fault{
 	{
+		name: "resource of a cluster's name that is cut", scenario: "life",
+		with:   namedResource(func(in *contract.ClusterInputs) string { return in.Cluster.Name[:min(40, len(in.Cluster.Name))] }),
+		failed: []string{"contract/captf_object"},
+	},
+	{
 		name: "endpoint never set (K16)", scenario: "K1", with: output(contract.RoleCluster, "control_plane_endpoint", nil),
 		failed: []string{"CP-001"}, gate: "kcp/endpoint-valid", output: "cluster.control_plane_endpoint",
 	},

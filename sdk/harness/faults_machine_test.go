@@ -114,6 +114,48 @@ var machineFaults = []fault{
 		failed: []string{"CP-042"},
 	},
 	{
+		name: "address of the machine for itself", scenario: "K1", with: addresses(func(list []map[string]any) { list[0]["address"] = "127.0.0.1" }),
+		failed: []string{"CP-042"},
+	},
+	{
+		name: "address unspecified", scenario: "K1", with: addresses(func(list []map[string]any) { list[0]["address"] = "::" }),
+		failed: []string{"CP-042"},
+	},
+	{
+		name: "provider id of a name that is cut", scenario: "life", with: outputs(func(_ string, in *contract.MachineInputs, v map[string]any) {
+			if len(in.MachineName) > 60 {
+				v["provider_id"] = "noop:///default/" + in.MachineName[:60]
+			}
+		}), failed: []string{"CP-040"},
+	},
+	{
+		name: "provider id without the namespace", scenario: "life", with: outputs(func(_ string, in *contract.MachineInputs, v map[string]any) {
+			v["provider_id"] = "cloud:///" + in.MachineName
+		}), failed: []string{"CP-040"},
+	},
+	{
+		name: "hostname of a name that is cut", scenario: "life", with: outputs(func(_ string, in *contract.MachineInputs, v map[string]any) {
+			v["addresses"].([]map[string]any)[1]["address"] = in.MachineName[:min(63, len(in.MachineName))]
+		}), failed: []string{"CP-051"},
+	},
+	{
+		name: "address of a name that is cut", scenario: "life", with: outputs(func(_ string, in *contract.MachineInputs, v map[string]any) {
+			if len(in.MachineName) > 60 {
+				v["addresses"].([]map[string]any)[0]["address"] = "10.0.0.7"
+			}
+		}), failed: []string{"CP-042"},
+	},
+	{
+		name: "resource of a name that is cut", scenario: "life", with: namedResource(func(in *contract.MachineInputs) string {
+			return in.MachineName[:min(54, len(in.MachineName))] + in.Object.Namespace
+		}), failed: []string{"CP-053"},
+	},
+	{
+		name: "only the cloud refuses long names", scenario: "life", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
+			return op == harness.OpApply && len(in.MachineName) > 63
+		}), failed: []string{"CP-053"},
+	},
+	{
 		name: "placed elsewhere", scenario: "K1", with: output(contract.RoleMachine, "failure_domain", "elsewhere"),
 		failed: []string{"CP-045"}, gate: "captf/outputs-valid", output: "machine.failure_domain",
 	},

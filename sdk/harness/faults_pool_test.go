@@ -14,6 +14,16 @@ import (
 // poolFaults are those of machinepool modules.
 var poolFaults = []fault{
 	{
+		name: "members named after a name that is cut", scenario: "life", with: outputs(func(_ string, in *contract.PoolInputs, v map[string]any) {
+			ids, instances := []string{}, []map[string]any{}
+			for n := range in.Replicas {
+				ids = append(ids, fmt.Sprintf("noop:///%s/%.60s/%03d", in.Object.Namespace, in.Object.Name, n))
+				instances = append(instances, map[string]any{"provider_id": ids[n], "state": "running"})
+			}
+			v["provider_id_list"], v["instances"] = ids, instances
+		}), failed: []string{"CP-063"},
+	},
+	{
 		name: "pool's payload must be text", scenario: "life", with: failing(func(_ harness.Op, _ string, in *contract.PoolInputs) bool {
 			return !utf8.Valid(in.Bootstrap.Data)
 		}), failed: []string{"contract/bootstrap_data"},

@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,28 @@ func outputs[T contract.Inputs](change func(object string, in T, values map[stri
 // addresses changes the addresses of machines: InternalIP, then Hostname.
 func addresses(change func(list []map[string]any)) func(*harnesstest.Set) {
 	return outputs(func(_ string, _ *contract.MachineInputs, v map[string]any) { change(v["addresses"].([]map[string]any)) })
+}
+
+// namedResource lets a plan have a resource with a name.
+func namedResource[T contract.Inputs](name func(in T) string) func(*harnesstest.Set) {
+	return func(s *harnesstest.Set) {
+		s.Planned = func(in contract.Inputs, content json.RawMessage) json.RawMessage {
+			typed, ok := in.(T)
+			if !ok {
+				return content
+			}
+			var doc map[string]any
+			if err := json.Unmarshal(content, &doc); err != nil {
+				panic(err) // the set made it
+			}
+			doc["cloud_thing.this"] = map[string]any{"values": map[string]any{"name": name(typed), "labels": map[string]any{"name": "a"}}}
+			raw, err := json.Marshal(doc)
+			if err != nil {
+				panic(err)
+			}
+			return raw
+		}
+	}
 }
 
 // failing lets runs of one role fail.

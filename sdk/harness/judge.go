@@ -224,6 +224,7 @@ func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *
 		p.rec.fail("CP-040", role, fmt.Sprintf("%s and %s have the same provider_id %q", i.Ref(), other, out.ProviderID))
 	}
 	p.judgeSharedAddress(i)
+	p.noteHostnames(out.Addresses)
 	if op != OpApply {
 		return
 	}

@@ -87,6 +87,8 @@ type Run struct {
 	Hung []string
 	// Planned is the planned content of every resource as JSON; only PlanValues sets it.
 	Planned json.RawMessage
+	// PlannedOutputs are the outputs that the plan knows; only PlanValues sets it.
+	PlannedOutputs map[string]json.RawMessage
 	// Diagnostics are the runtime's messages, errors first.
 	Diagnostics []Diagnostic
 	// Took is the real time that the runtime ran.

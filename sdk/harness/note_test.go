@@ -35,6 +35,23 @@ var notes = []struct {
 		}, want: []string{"TerraformCluster objects are Ready=Unknown: no MachineHealthCheck", "TerraformMachine objects are Ready=Unknown: nothing is ever remediated"},
 	},
 	{
+		name: "resource without the namespace in its name", scenario: "life",
+		with: namedResource(func(in *contract.MachineInputs) string { return in.MachineName }),
+		want: []string{"of one name in two namespaces get the same name of cloud_thing.this"},
+	},
+	{
+		name: "resource that is not named after its object", scenario: "life",
+		with: namedResource(func(*contract.MachineInputs) string { return "primary" }),
+	},
+	{
+		name: "resource named after the namespace", scenario: "life",
+		with: namedResource(func(in *contract.MachineInputs) string { return in.Object.Namespace }),
+	},
+	{
+		name: "hostname that is none", scenario: "K1", with: addresses(func(list []map[string]any) { list[1]["address"] = "node_1 a" }),
+		want: []string{`the Hostname "node_1 a", which is no DNS name`},
+	},
+	{
 		name: "an instance that starts", scenario: "life", with: starting(contract.RoleMachine, "degraded", 3),
 	},
 	{

@@ -98,6 +98,8 @@ type play struct {
 	clusterNoise bool
 	// machineNoise tells that a machine's plan changed nothing but outputs.
 	machineNoise bool
+	// hostnameNoted tells that one Hostname that is none was noted; one is enough.
+	hostnameNoted bool
 	// deleted counts the machines that were destroyed.
 	deleted int
 	// failedRun says which module run ended the story; "" when none did.

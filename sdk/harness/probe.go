@@ -17,6 +17,7 @@ type drill struct {
 	name  string
 	role  contract.Role
 	found []finding
+	notes []Note
 	// live are the inputs of the objects that the drill has applied and not destroyed.
 	live map[string]contract.Inputs
 	runs int
@@ -51,6 +52,9 @@ func (p *play) finishProbes() {
 				failed++
 			}
 			p.rec.add(f)
+		}
+		for _, n := range d.notes {
+			p.rec.note(n.Role, n.Place, "%s", n.Message)
 		}
 		if d.err == nil {
 			p.tell("probe", string(d.role)+" module", fmt.Sprintf("%s: %d runs, %d findings failed", d.name, d.runs, failed))

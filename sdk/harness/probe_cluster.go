@@ -85,9 +85,11 @@ func (d *drill) judgeAlive(out *contract.ClusterOutputs) {
 // inputs that a Cluster without a topology, or without network settings, leaves
 // null (contract.md 9.1).
 func (d *drill) clusterUnusual(in contract.ClusterInputs) {
-	planUnusual(d, d.p.probeName("unusual"), in, append(unusualNames[contract.ClusterInputs](idContract+"captf_object"),
-		unusual[contract.ClusterInputs]{idContract + "kubernetes_version", "kubernetes_version null", func(in *contract.ClusterInputs) { in.KubernetesVersion = nil }},
-		unusual[contract.ClusterInputs]{idContract + "cluster_network", "cluster_network null", func(in *contract.ClusterInputs) { in.ClusterNetwork = nil }},
+	object := d.p.probeName("unusual")
+	judgeTwins(d, object, in, nil)
+	planUnusual(d, object, in, append(unusualNames[contract.ClusterInputs](idContract+"captf_object"),
+		unusual[contract.ClusterInputs]{id: idContract + "kubernetes_version", what: "kubernetes_version null", change: func(in *contract.ClusterInputs) { in.KubernetesVersion = nil }},
+		unusual[contract.ClusterInputs]{id: idContract + "cluster_network", what: "cluster_network null", change: func(in *contract.ClusterInputs) { in.ClusterNetwork = nil }},
 	))
 }
 

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,18 +26,18 @@ func (p *play) probeMachines(base *contract.MachineInputs) {
 		in.FailureDomain = &domains[0]
 	}
 	// The other drills wait for a plan with names like theirs, so that one fault is blamed once (H4).
-	planned := make(chan bool)
+	planned := make(chan bool) // tells that names which differ only at their end stay apart
 	p.probe("plans with other names, payloads, versions and placements", contract.RoleMachine, func(d *drill) {
 		defer close(planned)
 		d.machinePlans(in, other, domains, planned)
 	})
 	p.probe("two machines side by side, refreshed and destroyed one after the other", contract.RoleMachine, func(d *drill) {
-		if <-planned {
-			d.machinePair(in)
+		if apart, ok := <-planned; ok {
+			d.machinePair(in, apart)
 		}
 	})
 	p.probe("a create that breaks midway, destroyed twice", contract.RoleMachine, func(d *drill) {
-		if <-planned {
+		if _, ok := <-planned; ok {
 			d.machinePartial(in)
 		}
 	})
@@ -54,16 +55,17 @@ func (d *drill) machinePlans(in contract.MachineInputs, other contract.Bootstrap
 		d.blameBase(object, in, base)
 		return
 	}
-	planned <- true
-	planned <- true
+	apart := judgeTwins(d, object, in, base)
+	planned <- apart
+	planned <- apart
 	d.add(finding{id: "CP-052", role: d.role, status: StatusPassed, evidence: []string{"planned with captf_object.name unlike machine_name"}})
 	d.payloads(object, in, other, base)
 	for _, v := range d.machineVariations(in, domains) {
 		d.ok(d.run(OpPlan, object, &v.in), v.id, "the plan with "+v.what)
 	}
 	planUnusual(d, object, in, append(unusualNames[contract.MachineInputs]("CP-053"),
-		unusual[contract.MachineInputs]{idContract + "kubernetes_version", "kubernetes_version null", func(in *contract.MachineInputs) { in.KubernetesVersion = nil }},
-		unusual[contract.MachineInputs]{"CP-046", "failure_domain null", func(in *contract.MachineInputs) { in.FailureDomain = nil }},
+		unusual[contract.MachineInputs]{id: idContract + "kubernetes_version", what: "kubernetes_version null", change: func(in *contract.MachineInputs) { in.KubernetesVersion = nil }},
+		unusual[contract.MachineInputs]{id: "CP-046", what: "failure_domain null", change: func(in *contract.MachineInputs) { in.FailureDomain = nil }},
 	))
 	odd := in
 	odd.Bootstrap = gzipped(in.Bootstrap)
@@ -81,7 +83,7 @@ func (d *drill) blameBase(object string, in contract.MachineInputs, base *Run) {
 	}
 	reason := "the plan with captf_object.name unlike machine_name fails: " + firstError(base)
 	d.add(finding{id: id, role: d.role, status: StatusFailed, reason: reason})
-	d.skip(reason, "CP-047", "CP-048", "CP-050", "CP-053")
+	d.skip("the probes did not come to it: "+reason, "CP-035", "CP-038", "CP-046", "CP-047", "CP-048", "CP-050", "CP-051", "CP-052", "CP-053", "CP-056")
 }
 
 // variation is one set of inputs that a machine module must accept.
@@ -162,13 +164,25 @@ func (d *drill) formats() []string {
 
 // machinePair applies two machines and destroys one after the other (CP-035,
 // CP-039, CP-040, CP-051, CP-052, CP-056).
-func (d *drill) machinePair(in contract.MachineInputs) {
+//
+// Their names are as long as names may be and differ only at their end, unless
+// plans have shown that the module mixes such names up.
+func (d *drill) machinePair(in contract.MachineInputs, long bool) (applied bool) {
 	one, two := in, in
 	one.Object.Name, one.MachineName = d.p.probeName("a"), d.p.probeName("machine-a")
 	two.Object.Name, two.MachineName = d.p.probeName("b"), d.p.probeName("machine-b")
-	first, second := d.run(OpApply, one.Object.Name, &one), d.run(OpApply, two.Object.Name, &two)
+	object, other := one.Object.Name, two.Object.Name
+	if long {
+		renameTwin(&one, "a")
+		renameTwin(&two, "b")
+	}
+	first, second := d.run(OpApply, object, &one), d.run(OpApply, other, &two)
+	if long && first != nil && second != nil && (first.Failed || second.Failed) {
+		d.shortPair(in, object, other, &one, &two, cmp.Or(failedOf(first), failedOf(second)))
+		return true
+	}
 	if !d.must(first, idApply, "the apply of a machine") || !d.must(second, idApply, "the apply of a second machine") {
-		return
+		return false
 	}
 	a, _ := d.p.cfg.Definition.DecodeMachine(first.Values, &one)
 	b, _ := d.p.cfg.Definition.DecodeMachine(second.Values, &two)
@@ -178,30 +192,50 @@ func (d *drill) machinePair(in contract.MachineInputs) {
 		d.add(finding{id: "CP-042", role: d.role, status: StatusFailed, reason: fmt.Sprintf("two machines have the same InternalIP %q", shared)})
 	}
 	d.hostnames(first, second, a, b)
-	d.refreshed(&one, a)
-	run := d.plan(&two)
+	d.refreshed(object, &one, a)
+	run := d.plan(other, &two)
 	drifted := false
 	if d.must(run, idApply, "the plan of a machine that was applied") {
 		f := judgeEmpty("CP-056", d.role, run, "the plan of a machine with its own inputs")
 		drifted = f.status == StatusFailed
 		d.add(f)
 	}
-	destroyed := d.ok(d.run(OpDestroy, one.Object.Name, &one), "CP-039", "destroy with the recorded inputs")
+	destroyed := d.ok(d.run(OpDestroy, object, &one), "CP-039", "destroy with the recorded inputs")
 	switch {
 	case drifted:
 		d.skip("the plan of a machine is never empty, as said under CP-056", "CP-035")
 	case destroyed:
-		if run := d.plan(&two); d.must(run, "CP-035", "the plan of a machine after another was destroyed") {
+		if run := d.plan(other, &two); d.must(run, "CP-035", "the plan of a machine after another was destroyed") {
 			d.add(judgeEmpty("CP-035", d.role, run, "the plan of a machine after another was destroyed"))
 		}
 	}
-	d.must(d.run(OpDestroy, two.Object.Name, &two), "CP-039", "destroy with the recorded inputs")
+	d.must(d.run(OpDestroy, other, &two), "CP-039", "destroy with the recorded inputs")
+	return true
+}
+
+// shortPair tries ordinary names after an apply with long ones failed: what
+// only the cloud refuses is no matter of the plan (CP-053).
+func (d *drill) shortPair(in contract.MachineInputs, object, other string, one, two *contract.MachineInputs, failed *Run) {
+	destroyed := d.must(d.run(OpDestroy, object, one), idDestroy, "destroy after a failed apply")
+	destroyed = d.must(d.run(OpDestroy, other, two), idDestroy, "destroy after a failed apply") && destroyed
+	if destroyed && d.machinePair(in, false) {
+		d.add(finding{id: "CP-053", role: d.role, status: StatusFailed,
+			reason: fmt.Sprintf("the apply with names of %d characters fails, and that with short ones succeeds: %s", longName, firstError(failed))})
+	}
+}
+
+// failedOf returns a run that failed, nil for another.
+func failedOf(run *Run) *Run {
+	if run.Failed {
+		return run
+	}
+	return nil
 }
 
 // plan plans a machine with its own inputs. Outputs that change are left out
 // when one of them was seen to be not constant: that is said under CP-040.
-func (d *drill) plan(in *contract.MachineInputs) *Run {
-	run := d.run(OpPlan, in.Object.Name, in)
+func (d *drill) plan(object string, in *contract.MachineInputs) *Run {
+	run := d.run(OpPlan, object, in)
 	if run != nil && d.moved {
 		run.OutputsChanged = false
 	}
@@ -209,8 +243,8 @@ func (d *drill) plan(in *contract.MachineInputs) *Run {
 }
 
 // refreshed judges that a refresh keeps the provider id (CP-040).
-func (d *drill) refreshed(in *contract.MachineInputs, before *contract.MachineOutputs) {
-	run := d.run(OpRefresh, in.Object.Name, in)
+func (d *drill) refreshed(object string, in *contract.MachineInputs, before *contract.MachineOutputs) {
+	run := d.run(OpRefresh, object, in)
 	if !d.must(run, idApply, "the refresh of a machine") {
 		return
 	}

@@ -24,9 +24,10 @@ func (p *play) probePool(pool *Pool, members []string) {
 // poolUnusual plans a pool with inputs that the story does not have.
 func (d *drill) poolUnusual(in contract.PoolInputs) {
 	object := d.p.probeName("pool-plan")
+	judgeTwins(d, object, in, nil)
 	planUnusual(d, object, in, append(unusualNames[contract.PoolInputs](idContract+"captf_object"),
-		unusual[contract.PoolInputs]{idContract + "kubernetes_version", "kubernetes_version null", func(in *contract.PoolInputs) { in.KubernetesVersion = nil }},
-		unusual[contract.PoolInputs]{idContract + "node_labels", "node_labels {}", func(in *contract.PoolInputs) { in.NodeLabels = map[string]string{} }},
+		unusual[contract.PoolInputs]{id: idContract + "kubernetes_version", what: "kubernetes_version null", change: func(in *contract.PoolInputs) { in.KubernetesVersion = nil }},
+		unusual[contract.PoolInputs]{id: idContract + "node_labels", what: "node_labels {}", change: func(in *contract.PoolInputs) { in.NodeLabels = map[string]string{} }},
 	))
 	in.Bootstrap = gzipped(in.Bootstrap)
 	d.packed(d.run(OpPlan, object, &in))

@@ -28,7 +28,7 @@ func badHost(host string) string {
 		if addr.Zone() != "" {
 			return "it has a zone, which means nothing on another machine"
 		}
-		return ""
+		return noTarget(addr)
 	}
 	unbracketed := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	_, addrErr := netip.ParseAddr(unbracketed)
@@ -49,6 +49,29 @@ func badHost(host string) string {
 		return fmt.Sprintf("it has %d characters, and a DNS name has at most %d", len(host), maxHostName)
 	case !hostForm.MatchString(host):
 		return "it is neither an IP address nor a DNS name in lower case"
+	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
+		return "it is a name of every machine for itself"
+	case numericLabel.MatchString(host):
+		return "its last label is a number, so it is read as an IPv4 address, and it is none"
+	}
+	return ""
+}
+
+// numericLabel is a last label that makes a resolver read the host as an IPv4
+// address (RFC 3696, section 2; no top-level domain is a number).
+var numericLabel = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)$`)
+
+// noTarget says why no other machine can be reached at the address; "" when one
+// can.
+func noTarget(addr netip.Addr) string {
+	addr = addr.Unmap()
+	switch {
+	case addr.IsUnspecified():
+		return "it is the unspecified address"
+	case addr.IsLoopback():
+		return "it is a loopback address, with which every machine reaches itself"
+	case addr.IsMulticast() || addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return "it is the address of no single machine"
 	}
 	return ""
 }
@@ -83,11 +106,27 @@ func badAddress(addresses []contract.Address) string {
 		if a.Type != contract.AddressInternalIP && a.Type != contract.AddressExternalIP {
 			continue
 		}
-		if _, err := netip.ParseAddr(a.Address); err != nil {
+		addr, err := netip.ParseAddr(a.Address)
+		if err != nil {
 			return fmt.Sprintf("the %s %q is no IP address", a.Type, a.Address)
+		}
+		if why := noTarget(addr); why != "" {
+			return fmt.Sprintf("the %s %q leads to no other machine: %s", a.Type, a.Address, why)
 		}
 	}
 	return ""
+}
+
+// noteHostnames says that a Hostname is none. The contract takes it, and Cluster
+// API only copies it; whoever resolves it or compares it with a Node's name does not.
+func (p *play) noteHostnames(addresses []contract.Address) {
+	for _, a := range addresses {
+		if !p.hostnameNoted && a.Type == contract.AddressHostname && (len(a.Address) > maxHostName || !hostForm.MatchString(strings.ToLower(a.Address))) {
+			p.rec.note(contract.RoleMachine, p.cfg.Modules.Module(contract.RoleMachine).Outputs["addresses"],
+				"addresses has the Hostname %q, which is no DNS name (letters, digits, hyphens and dots): no Node can have it as its name", a.Address)
+			p.hostnameNoted = true
+		}
+	}
 }
 
 // sharedAddress returns an InternalIP that both have; "" when there is none.

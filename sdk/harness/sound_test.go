@@ -7,7 +7,7 @@ import (
 
 func TestBadHost(t *testing.T) {
 	for host, want := range map[string]string{
-		"10.0.0.1": "", "2001:db8::1": "", "::ffff:10.0.0.1": "", "api.example.com": "", "a": "", "1-a.2": "", strings.Repeat("a.", 126) + "a": "",
+		"10.0.0.1": "", "2001:db8::1": "", "::ffff:10.0.0.1": "", "api.example.com": "", "a": "", "1-a.b2": "", strings.Repeat("a.", 126) + "a": "",
 		"https://api.example.com":       "scheme",
 		"api.example.com/healthz":       "slash",
 		"api example.com":               "whitespace",
@@ -26,6 +26,18 @@ func TestBadHost(t *testing.T) {
 		"api.example.com:https":         "neither",
 		"-a":                            "neither",
 		"":                              "neither",
+		"10.0.0.300":                    "last label is a number",
+		"1-a.2":                         "last label is a number",
+		"10.0.0.0x1f":                   "last label is a number",
+		"12":                            "last label is a number",
+		"0.0.0.0":                       "unspecified",
+		"::":                            "unspecified",
+		"127.0.0.1":                     "loopback",
+		"::1":                           "loopback",
+		"::ffff:127.0.0.1":              "loopback",
+		"localhost":                     "for itself",
+		"224.0.0.1":                     "no single machine",
+		"255.255.255.255":               "no single machine",
 		strings.Repeat("a.", 127) + "a": "255 characters",
 	} {
 		got := badHost(host)

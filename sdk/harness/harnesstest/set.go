@@ -104,7 +104,9 @@ func (s *Set) Plan(ctx context.Context, name string, in contract.Inputs) (*harne
 func (s *Set) PlanValues(ctx context.Context, name string, in contract.Inputs) (*harness.Run, error) {
 	run, err := s.run(ctx, harness.OpPlan, name, in)
 	if run != nil && !run.Failed {
-		run.Planned = planned(in)
+		s.mu.Lock()
+		run.Planned, run.PlannedOutputs = planned(in), s.outputs(name, in)
+		s.mu.Unlock()
 		if s.Planned != nil {
 			run.Planned = s.Planned(in, run.Planned)
 		}

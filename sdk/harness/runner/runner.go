@@ -382,6 +382,7 @@ func (r *Runner) PlanValues(ctx context.Context, name string, in contract.Inputs
 		took := time.Since(start)
 		if err == nil {
 			run.Planned, err = plannedContent(plan)
+			err = errors.Join(err, plannedOutputs(run, plan))
 		}
 		run.Took += took
 		return &runtime.Result{Started: start, Duration: took}, err

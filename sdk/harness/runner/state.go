@@ -127,3 +127,19 @@ func plannedContent(p *tfjson.Plan) (json.RawMessage, error) {
 	}
 	return raw, nil
 }
+
+// plannedOutputs keeps the outputs that a plan knows whole.
+func plannedOutputs(run *harness.Run, p *tfjson.Plan) error {
+	run.PlannedOutputs = map[string]json.RawMessage{}
+	for name, c := range p.OutputChanges {
+		if c == nil || c.AfterUnknown != false || c.After == nil {
+			continue
+		}
+		raw, err := json.Marshal(c.After)
+		if err != nil {
+			return fmt.Errorf("encoding the planned output %s: %w", name, err)
+		}
+		run.PlannedOutputs[name] = raw
+	}
+	return nil
+}

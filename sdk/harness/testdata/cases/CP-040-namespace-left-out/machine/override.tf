@@ -1,0 +1,3 @@
+output "provider_id" {
+  value = "cloud:///${terraform_data.instance.input.machine_name}"
+}
