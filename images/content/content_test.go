@@ -111,6 +111,10 @@ func TestWriteLayout(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"v1": bd, "v2": bd, "": a.Root.Descriptor.Digest.String()}, names(t, dir)); diff != "" {
 		t.Errorf("without name (-want +got):\n%s", diff)
 	}
+	write(b, "")
+	if diff := cmp.Diff(map[string]string{"v1": bd, "v2": bd, "": bd}, names(t, dir)); diff != "" {
+		t.Errorf("another one without name (-want +got):\n%s", diff)
+	}
 	left, err := filepath.Glob(filepath.Join(dir, "blobs", "sha256", ".*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v is left, error %v", left, err)
@@ -139,8 +143,10 @@ func TestLayoutsThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	if err := set.WriteLayout(t.Context(), t.TempDir(), "a b"); err == nil {
-		t.Error("a name with a space was accepted")
+	for _, name := range []string{"a b", ".a", "a/b", "a\nb", strings.Repeat("a", 129)} {
+		if err := set.WriteLayout(t.Context(), t.TempDir(), name); err == nil {
+			t.Errorf("the name %q was accepted", name)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/captf-toolkit/captf/images/regular"
+	"github.com/captf-toolkit/captf/images/source"
 )
 
 // The files of a layout.
@@ -33,8 +37,9 @@ func blobFile(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
 
 // WriteLayout writes the set into an OCI layout directory under a reference
 // name, which may be empty. A directory that does not exist appears when it is
-// complete; an OCI layout that exists is added to, and the name moved; any other
-// directory that is not empty is refused.
+// complete; an OCI layout that exists is added to, where the set takes the place of
+// the image of that name, or without a name of those without one; any other
+// directory that is not empty is refused. Blobs that nothing names any more stay.
 func (s *Set) WriteLayout(ctx context.Context, dir, refName string) error {
 	fail := func(err error) error { return fmt.Errorf("writing OCI layout %s: %w", dir, err) }
 	if err := checkRefName(refName); err != nil {
@@ -80,9 +85,12 @@ func CheckLayout(dir string) error {
 	return nil
 }
 
+// refNamePattern is that of tags, so that an image can be published under its name.
+var refNamePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+
 func checkRefName(name string) error {
-	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("the reference name %q has characters that are not allowed", name)
+	if name != "" && !refNamePattern.MatchString(name) {
+		return fmt.Errorf("the reference name %q is no tag, which has up to 128 letters, digits, dots, dashes and underscores", name)
 	}
 	return nil
 }
@@ -121,12 +129,7 @@ func layoutState(dir string) (state, error) {
 }
 
 func readSmall(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
+	raw, err := regular.Read(file, maxDocument)
 	if err == nil && len(raw) > maxDocument {
 		err = fmt.Errorf("%s is larger than %d bytes", file, maxDocument)
 	}
@@ -214,13 +217,14 @@ func readIndex(dir string) (*v1.IndexManifest, error) {
 	return index, nil
 }
 
-// list adds the set to the index of a layout and takes the name from others.
+// list adds the set to the index of a layout, in the place of the image with the
+// same name, or without one.
 func (s *Set) list(index *v1.IndexManifest, refName string) ([]byte, error) {
 	index.SchemaVersion, index.MediaType = 2, types.OCIImageIndex
 	listed := map[v1.Hash]bool{}
 	index.Manifests = slices.DeleteFunc(index.Manifests, func(d v1.Descriptor) bool {
 		name := d.Annotations[ocispec.AnnotationRefName]
-		if refName != "" && name == refName || d.Digest == s.Root.Descriptor.Digest && name == "" {
+		if refName != "" && name == refName || d.Digest == s.Root.Descriptor.Digest && name == "" || refName == "" && source.IsUnnamed(d) {
 			return true
 		}
 		listed[d.Digest] = true
@@ -281,7 +285,11 @@ func (b Blob) copyTo(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	n, err := io.Copy(io.MultiWriter(to, sum), contextReader{ctx, io.LimitReader(r, b.Descriptor.Size+1)})
+	target := &writer{w: to}
+	n, err := io.Copy(io.MultiWriter(target, sum), contextReader{ctx, io.LimitReader(r, b.Descriptor.Size+1)})
+	if target.err != nil {
+		return fmt.Errorf("writing blob %s: %w", b.Descriptor.Digest, target.err)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -301,6 +309,19 @@ func (c contextReader) Read(p []byte) (int, error) {
 		return 0, context.Cause(c.ctx)
 	}
 	return c.r.Read(p)
+}
+
+// writer remembers the error of writing, which is another one than that of reading.
+type writer struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	w.err = err
+	return n, err
 }
 
 // putFile writes a small file.

@@ -37,6 +37,8 @@ func explain(op string, repo name.Repository, err error) error {
 		dns       *net.DNSError
 	)
 	switch {
+	case strings.Contains(err.Error(), "stopped after 10 redirects"):
+		e.Kind, e.Msg, e.Hint = source.ErrFormat, repo.RegistryStr()+" redirects again and again", "look at its configuration, or that of a proxy before it"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"), errors.As(err, &record):
 		e.Kind, e.Msg, e.Hint = source.ErrPlainHTTP, repo.RegistryStr()+" speaks plain HTTP", "use --insecure if that is meant"
 	case errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid):

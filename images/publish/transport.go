@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -51,11 +52,24 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 			Hint: "use --insecure if that is meant",
 		}
 	}
+	if circular(req) {
+		return nil, &source.Error{
+			Kind: source.ErrFormat, Op: "connecting to " + req.URL.Host, Msg: "the registry redirects in circles",
+			Hint: "look at its configuration, or that of a proxy before it",
+		}
+	}
 	delay := p.retry.Delay
 	for attempt := 1; ; attempt++ {
 		resp, err := p.base.RoundTrip(req)
 		if req.Method == http.MethodPost && err == nil && resp.StatusCode == http.StatusCreated {
 			p.mounts.Store([2]string{req.URL.Path, req.URL.Query().Get("mount")}, true)
+		}
+		if err == nil && isWebPage(req, resp) {
+			_ = resp.Body.Close()
+			return nil, &source.Error{
+				Kind: source.ErrFormat, Op: "connecting to " + req.URL.Host, Msg: "it answers with a web page, not as a registry does",
+				Hint: "check the name of the registry, and whether a proxy wants a login",
+			}
 		}
 		if attempt >= p.retry.Attempts || req.Context().Err() != nil || !passing(resp, err) {
 			return resp, err
@@ -88,6 +102,33 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		delay = min(2*delay, p.retry.MaxDelay)
 	}
+}
+
+// circular tells whether a redirect leads to where it, or one before it, came from.
+func circular(req *http.Request) bool {
+	for from := req.Response; from != nil && from.Request != nil; from = from.Request.Response {
+		if from.Request.Method == req.Method && from.Request.URL.String() == req.URL.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// isWebPage tells whether an answer about a blob or manifest, or to where a
+// redirect has led, is a page for people. Some registries call empty answers HTML,
+// but those have headers that only registries send.
+func isWebPage(req *http.Request, resp *http.Response) bool {
+	about := strings.Contains(req.URL.Path, "/blobs/") || strings.Contains(req.URL.Path, "/manifests/") || req.Response != nil
+	if !about || resp.StatusCode/100 != 2 {
+		return false
+	}
+	for _, header := range []string{"Docker-Content-Digest", "Docker-Distribution-Api-Version", "Docker-Upload-Uuid", "Location"} {
+		if resp.Header.Get(header) != "" {
+			return false
+		}
+	}
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && (kind == "text/html" || kind == "application/xhtml+xml")
 }
 
 // repeatable tells whether a request means the same when it is sent twice. The

@@ -13,9 +13,9 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"os"
 	"strings"
+
+	"github.com/captf-toolkit/captf/images/regular"
 )
 
 // minRSA is the smallest RSA key in bits.
@@ -74,12 +74,7 @@ func keyTypeError(what string) error {
 
 // ReadPublicKey reads a public key from a file; see ParsePublicKey.
 func ReadPublicKey(path string) (PublicKey, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return PublicKey{}, fmt.Errorf("reading public key: %w", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, MaxKey+1))
+	raw, err := regular.Read(path, MaxKey)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("reading public key: %w", err)
 	}
@@ -98,7 +93,7 @@ func ParsePublicKey(raw []byte) (PublicKey, error) {
 	block, rest := pem.Decode(raw)
 	switch {
 	case block == nil:
-		return PublicKey{}, Errorf(ErrFormat, "reading public key: it is not PEM; it begins with -----BEGIN PUBLIC KEY-----")
+		return PublicKey{}, Errorf(ErrFormat, "reading public key: it is not PEM; a public key begins with -----BEGIN PUBLIC KEY-----")
 	case len(bytes.TrimSpace(rest)) > 0:
 		return PublicKey{}, Errorf(ErrFormat, "reading public key: something follows the key; give one key only")
 	}
@@ -114,7 +109,7 @@ func ParsePublicKey(raw []byte) (PublicKey, error) {
 	case block.Type == "CERTIFICATE":
 		return PublicKey{}, Errorf(ErrFormat, "reading public key: it is a certificate; give a public key, or verify by identity")
 	default:
-		return PublicKey{}, Errorf(ErrFormat, "reading public key: it is %q; it begins with -----BEGIN PUBLIC KEY-----", printable(block.Type))
+		return PublicKey{}, Errorf(ErrFormat, "reading public key: it is of the type %q; a public key begins with -----BEGIN PUBLIC KEY-----", printable(block.Type))
 	}
 	if err != nil {
 		return PublicKey{}, Errorf(ErrFormat, "reading public key: %s", printable(err.Error()))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/image"
+	"github.com/captf-toolkit/captf/images/binary"
 	"github.com/captf-toolkit/captf/images/rootfs"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
@@ -73,6 +75,9 @@ type Report struct {
 	Version string `json:"version,omitempty"`
 	// Steps are the commands that were run, in order.
 	Steps []Step `json:"steps"`
+	// Damaged says which layers are not what the image's config or their tables of
+	// contents say. Nothing is run then.
+	Damaged []string `json:"damaged,omitempty"`
 	// NotIsolated says what could not be kept from the runtime.
 	NotIsolated []string `json:"notIsolated,omitempty"`
 	// Notes say what was not tried, and why, and what else is worth knowing.
@@ -85,8 +90,22 @@ var ErrNotIsolated = errors.New("the machine does not allow to isolate the runti
 
 const defaultTimeout = 5 * time.Minute
 
-// Run unpacks the image and tries it out. A step that fails is in the report; an
-// error means that nothing can be said about the image.
+// damages are the problems for which nodes refuse an image, or see another one
+// than we do.
+func damages(files *rootfs.FS) []string {
+	var out []string
+	for _, p := range files.Problems() {
+		if p.Kind == rootfs.ProblemDiffID || p.Kind == rootfs.ProblemTOC {
+			out = append(out, p.Message)
+		}
+	}
+	return out
+}
+
+// Run unpacks the image and tries it out. A step that fails, or a layer that is
+// damaged, is in the report; an error means that nothing can be said about the
+// image. Whether layers are damaged is known of those that were read whole: open
+// the files with rootfs.Options.IgnoreTOC.
 func Run(ctx context.Context, files *rootfs.FS, o Options) (_ *Report, err error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -97,6 +116,9 @@ func Run(ctx context.Context, files *rootfs.FS, o Options) (_ *Report, err error
 	config := files.Image().Config
 	if want := Host(); config.OS != want.OS || config.Architecture != want.Arch {
 		return nil, fmt.Errorf("running the image: it is for %s/%s, and this machine is %s; ask for that platform", config.OS, config.Architecture, want)
+	}
+	if damaged := damages(files); len(damaged) > 0 {
+		return &Report{Steps: []Step{}, Damaged: damaged}, nil
 	}
 	dir, err := os.MkdirTemp(o.TempDir, "captf-smoke-*")
 	if err != nil {
@@ -231,6 +253,9 @@ func (t *trial) step(ctx context.Context, name string, args ...string) ([]byte, 
 		s.Exit, s.Error = exit.ExitCode(), summary(out, errs)
 	case err != nil:
 		s.Exit, s.Error = -1, err.Error()
+		if missing := t.unmet(); missing != "" {
+			s.Error = missing
+		}
 	}
 	result := "ok"
 	if s.Error != "" {
@@ -239,6 +264,35 @@ func (t *trial) step(ctx context.Context, name string, args ...string) ([]byte, 
 	t.o.Progress(fmt.Sprintf("%s %s: %s (%s)", filepath.Base(t.runtime), name, result, time.Since(start).Round(time.Millisecond)))
 	t.report.Steps = append(t.report.Steps, s)
 	return out, s.Error == ""
+}
+
+// unmet says what a runtime that could not be started needs and the image does
+// not have, "" for nothing: the system's error names the runtime, which is there.
+func (t *trial) unmet() string {
+	f, err := os.OpenInRoot(t.box.rootfs(), local(t.runtime))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head)
+	if line, ok := strings.CutPrefix(firstLine(string(head[:n])), "#!"); ok {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || t.has(fields[0]) {
+			return ""
+		}
+		return fmt.Sprintf("%s is a script for %s, which the image does not have: it has to be the runtime's own binary", image.RuntimePath, shorten(fields[0]))
+	}
+	info, err := binary.Read(f)
+	if err != nil || info.Interpreter == "" || t.has(info.Interpreter) {
+		return ""
+	}
+	return fmt.Sprintf("%s needs the loader %s, which the image does not have: use a static binary, or a base image that has it", image.RuntimePath, shorten(info.Interpreter))
+}
+
+func (t *trial) has(path string) bool {
+	_, err := t.files.Stat(path)
+	return err == nil
 }
 
 func (t *trial) readVersion(out []byte) {

@@ -15,6 +15,8 @@ import (
 	"github.com/docker/cli/cli/config/types"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/captf-toolkit/captf/images/regular"
 )
 
 // maxAuthFile bounds a file of credentials, in bytes.
@@ -98,17 +100,17 @@ func (k *Keychain) note(format string, args ...any) {
 }
 
 func readAuthFile(path string) (*configfile.ConfigFile, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, errors.New("does not exist")
+	}
+	if errors.Is(err, regular.ErrType) {
+		return nil, errors.New("is not a regular file")
 	}
 	if err != nil {
 		return nil, errors.New("cannot be read")
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file")
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxAuthFile+1))
 	if err != nil || len(data) > maxAuthFile {
 		return nil, errors.New("cannot be read")

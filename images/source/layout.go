@@ -264,6 +264,12 @@ func skipped(d v1.Descriptor) bool {
 		d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }
 
+// IsUnnamed says that a descriptor in index.json is that of an image which no
+// name stands for.
+func IsUnnamed(d v1.Descriptor) bool {
+	return !skipped(d) && d.Annotations[refNameAnnotation] == "" && d.Annotations[containerdAnnotation] == ""
+}
+
 // onePerPlatform says that the descriptors are the images of one index: each has
 // a platform, no two the same, and their names do not differ.
 func onePerPlatform(images []v1.Descriptor) bool {

@@ -14,12 +14,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/images/sign"
 )
 
@@ -35,12 +34,7 @@ type Password func() ([]byte, error)
 
 // Load reads the private key in a file.
 func Load(path string, password Password) (crypto.Signer, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading private key: %w", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, sign.MaxKey+1))
+	raw, err := regular.Read(path, sign.MaxKey)
 	if err != nil {
 		return nil, fmt.Errorf("reading private key: %w", err)
 	}
@@ -63,11 +57,13 @@ func Parse(raw []byte, password Password) (crypto.Signer, error) {
 	}
 	switch {
 	case block == nil:
-		return nil, sign.Errorf(sign.ErrFormat, "it is not PEM; it begins with -----BEGIN PRIVATE KEY-----")
+		return nil, sign.Errorf(sign.ErrFormat, "it is not PEM; a private key begins with -----BEGIN PRIVATE KEY-----")
 	case block.Type == "OPENSSH PRIVATE KEY":
 		return nil, sign.Errorf(sign.ErrFormat, "it is a key of OpenSSH; make one with \"openssl genpkey\" or \"cosign generate-key-pair\"")
+	case strings.HasSuffix(block.Type, "PUBLIC KEY"):
+		return nil, sign.Errorf(sign.ErrFormat, "it is a public key, not a private key; sign with the private key, and verify with the public one")
 	case !strings.HasSuffix(block.Type, "PRIVATE KEY"):
-		return nil, sign.Errorf(sign.ErrFormat, "it is not a private key; it begins with -----BEGIN PRIVATE KEY-----")
+		return nil, sign.Errorf(sign.ErrFormat, "it is not a private key; a private key begins with -----BEGIN PRIVATE KEY-----")
 	case len(bytes.TrimSpace(rest)) > 0:
 		return nil, sign.Errorf(sign.ErrFormat, "something follows the key; keep one key in a file")
 	}

@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		text string
 	}{
 		"not PEM": {[]byte(secret), sign.ErrFormat, "not PEM"},
-		"public":  {block("PUBLIC KEY", []byte(secret)), sign.ErrFormat, "not a private key"},
+		"public":  {block("PUBLIC KEY", []byte(secret)), sign.ErrFormat, "it is a public key, not a private key; sign with the private key"},
 		"OpenSSH": {block("OPENSSH PRIVATE KEY", []byte(secret)), sign.ErrFormat, "OpenSSH"},
 		"broken":  {block("PRIVATE KEY", []byte(secret)), sign.ErrFormat, "not a valid PRIVATE KEY"},
 		"sealed":  {block("ENCRYPTED SIGSTORE PRIVATE KEY", []byte(secret)), keyfile.ErrPassword, "encrypted"},

@@ -14,8 +14,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -25,6 +23,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore-go/pkg/verify"
 
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/images/sign"
 )
 
@@ -58,12 +57,7 @@ type Verifier struct {
 
 // LoadRoot reads a trusted root in Sigstore's JSON.
 func LoadRoot(path string) (*root.TrustedRoot, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading trusted root: %w", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxRoot+1))
+	raw, err := regular.Read(path, maxRoot)
 	if err != nil {
 		return nil, fmt.Errorf("reading trusted root: %w", err)
 	}

@@ -153,7 +153,11 @@ func (f *buildFlags) order(dir string) ([]destination, error) {
 	if err := f.findRuntimes(); err != nil {
 		return nil, err
 	}
-	return parseDestinations(f.to, f.tags, f.insecure)
+	to, err := parseDestinations(f.to, f.tags, f.insecure)
+	if err != nil {
+		return nil, err
+	}
+	return to, outside(dir, to)
 }
 
 // findRuntimes reads --runtime, and looks on PATH for the machine's own platform.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -48,8 +50,12 @@ func parseDestination(text string, insecure bool) (destination, error) {
 		return d, err
 	}
 	path := rest
-	if i := strings.LastIndex(rest, ":"); i > 0 && refNamePattern.MatchString(rest[i+1:]) {
+	// What has a separator is part of a path that holds a colon.
+	if i := strings.LastIndex(rest, ":"); i >= 0 && !strings.ContainsAny(rest[i+1:], `/\`) {
 		path, d.refName = rest[:i], rest[i+1:]
+		if !refNamePattern.MatchString(d.refName) {
+			return d, fmt.Errorf("parsing destination %q: the name %q is no tag, which has up to 128 letters, digits, dots, dashes and underscores", text, d.refName)
+		}
 	}
 	if path == "" {
 		return d, fmt.Errorf("parsing destination %q: it names no path", text)
@@ -91,6 +97,52 @@ func parseDestinations(texts, tags []string, insecure bool) ([]destination, erro
 		out = append(out, destination{text: t.Name(), tag: repo.Tag(tag)})
 	}
 	return out, nil
+}
+
+// outside makes sure that no destination lies in the module directory, where the
+// next image would hold it.
+func outside(dir string, to []destination) error {
+	module, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		module, err = filepath.Abs(module)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // reading the module says what is wrong with it
+	}
+	for _, d := range to {
+		path := cmp.Or(d.layout, d.tarball)
+		if path == "" {
+			continue
+		}
+		at, err := realPath(path)
+		if err != nil {
+			return fmt.Errorf("parsing destination %q: %w", d.text, err)
+		}
+		if rel, err := filepath.Rel(module, at); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("parsing destination %q: it is in the module directory %s, so the next image would hold it: write it elsewhere", d.text, dir)
+		}
+	}
+	return nil
+}
+
+// realPath is the path without symbolic links, of something that may not exist.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for {
+		found, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			return filepath.Join(found, rest), nil
+		}
+		parent := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) || parent == path {
+			return "", err
+		}
+		path, rest = parent, filepath.Join(filepath.Base(path), rest)
+	}
 }
 
 // writeImage writes a set to every destination, local ones first.

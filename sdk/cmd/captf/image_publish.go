@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -92,12 +93,14 @@ registry/repository:tag. Credentials are those of docker login and podman login.
 	return cmd
 }
 
-// openImage opens an image. A reference that cannot be understood is an error of usage.
+// openImage opens an image. A reference that cannot be understood, or that is of
+// several images, is an error of usage.
 func openImage(cmd *cobra.Command, ref string, insecure bool) (*source.Source, error) {
-	if _, err := source.ParseReference(ref, insecure); err != nil {
+	src, err := source.Open(cmd.Context(), ref, openOptions(cmd, insecure))
+	if errors.Is(err, source.ErrReference) {
 		return nil, usage(err)
 	}
-	return source.Open(cmd.Context(), ref, openOptions(cmd, insecure))
+	return src, err
 }
 
 func parseTags(texts []string, insecure bool) ([]name.Tag, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/captf-toolkit/captf/contract/image"
 	"github.com/captf-toolkit/captf/images/attest"
-	"github.com/captf-toolkit/captf/images/source"
 )
 
 func newImageSBOMCommand() *cobra.Command {
@@ -34,7 +33,7 @@ same text. "captf image attest" attaches it to the image.
 				}
 				want = &v1.Platform{OS: p.OS, Architecture: p.Arch}
 			}
-			src, err := source.Open(cmd.Context(), args[0], openOptions(cmd, insecure))
+			src, err := openImage(cmd, args[0], insecure)
 			if err != nil {
 				return err
 			}

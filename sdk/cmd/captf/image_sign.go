@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/captf-toolkit/captf/images/attest"
 	"github.com/captf-toolkit/captf/images/referrer"
+	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/images/sign"
 	"github.com/captf-toolkit/captf/images/sign/keyfile"
 	"github.com/captf-toolkit/captf/images/source"
@@ -73,12 +73,7 @@ or asked for on a terminal.`,
 }
 
 func readBundle(path string) (*sign.Bundle, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading bundle: %w", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, sign.MaxBundle+1))
+	raw, err := regular.Read(path, sign.MaxBundle)
 	if err != nil {
 		return nil, fmt.Errorf("reading bundle: %w", err)
 	}
@@ -128,12 +123,11 @@ type target struct {
 }
 
 func openTarget(cmd *cobra.Command, ref string, insecure bool) (target, error) {
-	o := openOptions(cmd, insecure)
-	src, err := source.Open(cmd.Context(), ref, o)
+	src, err := openImage(cmd, ref, insecure)
 	if err != nil {
 		return target{}, err
 	}
-	store, err := referrer.Of(src, o)
+	store, err := referrer.Of(src, openOptions(cmd, insecure))
 	if err != nil {
 		return target{}, errors.Join(err, src.Close())
 	}

@@ -37,7 +37,8 @@ func newImageSmokeCommand() *cobra.Command {
 		Short: "Try an image out: run its runtime on its module, offline",
 		Long: `Unpack the image for this machine's platform and run its runtime on its module, with
 the environment of a Job and without a network: version, init, validate. A module
-that requires no provider is applied and destroyed as well.
+that requires no provider is applied and destroyed as well. Layers are read whole
+and compared with what the image says of them.
 
 On Linux the image is the root of the run, read-only but for the work directory and
 /tmp, and nothing of this machine can be reached. What the machine does not allow to
@@ -46,7 +47,7 @@ checked by "tfcapi-lint image".
 
 ` + imageReference + `
 
-Exit code 1 means that a step failed.`,
+Exit code 1 means that a step failed, or that a layer is damaged.`,
 		Example: `  captf image test oci:out:v1.0.0
   captf image test --var region=eu-west-1 registry.example.com/machine:v1.0.0`,
 		Args: exactly(1, "one image"),
@@ -123,7 +124,7 @@ func (f smokeFlags) run(cmd *cobra.Command, ref string) (err error) {
 			return err
 		}
 	}
-	files, err := rootfs.Open(cmd.Context(), img, rootfs.Options{})
+	files, err := rootfs.Open(cmd.Context(), img, rootfs.Options{IgnoreTOC: true})
 	if err != nil {
 		return err
 	}
@@ -158,6 +159,9 @@ func labelledRole(img *source.Image) (contract.Role, error) {
 
 func writeSmoke(w io.Writer, img *source.Image, r *smoke.Report) error {
 	var b strings.Builder
+	for _, d := range r.Damaged {
+		fmt.Fprintf(&b, "damaged: %s\n", d)
+	}
 	for _, s := range r.Steps {
 		if s.Error != "" {
 			fmt.Fprintf(&b, "%s failed: %s\n", strings.Join(s.Args, " "), s.Error)
@@ -173,7 +177,11 @@ func writeSmoke(w io.Writer, img *source.Image, r *smoke.Report) error {
 	if !r.Passed {
 		verdict = "failed"
 	}
-	fmt.Fprintf(&b, "%s: %s %s, %d steps, %s\n", verdict, r.Runtime, r.Version, len(r.Steps), img.Digest)
+	parts := []string{fmt.Sprintf("%d steps", len(r.Steps)), img.Digest.String()}
+	if what := strings.TrimSpace(r.Runtime + " " + r.Version); what != "" {
+		parts = slices.Insert(parts, 0, what)
+	}
+	fmt.Fprintf(&b, "%s: %s\n", verdict, strings.Join(parts, ", "))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
