@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/captf-toolkit/captf/contract"
 )
@@ -25,6 +27,8 @@ type discreet struct {
 
 	mu      sync.Mutex
 	secrets []string // longest first, so that none is half replaced
+	// own are names that the harness itself gave: they are no secrets of a module.
+	own map[string]bool
 }
 
 // DecodeCluster decodes like the contract version itself.
@@ -36,6 +40,9 @@ func (d *discreet) DecodeCluster(values contract.Values) (*contract.ClusterOutpu
 // DecodeMachine decodes like the contract version itself.
 func (d *discreet) DecodeMachine(values contract.Values, in *contract.MachineInputs) (*contract.MachineOutputs, contract.Violations) {
 	out, vs := d.Definition.DecodeMachine(values, in)
+	if in != nil {
+		d.keep(in.MachineName, in.Object.Name)
+	}
 	return out, d.hide(contract.RoleMachine, values, vs)
 }
 
@@ -61,6 +68,18 @@ func (d *discreet) hide(role contract.Role, values contract.Values, vs contract.
 	return vs
 }
 
+// keep notes names that the harness gave.
+func (d *discreet) keep(names ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.own == nil {
+		d.own = map[string]bool{}
+	}
+	for _, name := range names {
+		d.own[name] = true
+	}
+}
+
 // note keeps a text as a secret, in the forms in which messages write it. Words
 // of the contract itself say nothing about the module and stay readable.
 func (d *discreet) note(value any) {
@@ -76,7 +95,13 @@ func (d *discreet) note(value any) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.own[s] {
+		return
+	}
 	for _, form := range forms {
+		if len([]rune(form)) < wordRunes {
+			form = `"` + form + `"` // a value, not letters of any word
+		}
 		if !slices.Contains(d.secrets, form) {
 			d.secrets = append(d.secrets, form)
 		}
@@ -88,14 +113,55 @@ func contractWord(s string) bool {
 	return slices.Contains(contract.HealthStates(), contract.HealthState(s)) || slices.Contains(contract.AddressTypes(), contract.AddressType(s))
 }
 
-// clean returns the text without secrets.
+// Secrets of at least partRunes are looked for everywhere, those of at least
+// wordRunes as whole words, and shorter ones only in quotes: else they would be
+// found in words that have nothing to do with them.
+const wordRunes, partRunes = 4, 12
+
+// clean returns the text without secrets. It is one pass, so that nothing is
+// looked for in what stands for a secret.
 func (d *discreet) clean(text string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, s := range d.secrets {
-		text = strings.ReplaceAll(text, s, hidden)
+	if len(d.secrets) == 0 {
+		return text
 	}
-	return text
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		if s := d.secretAt(text, at); s != "" {
+			b.WriteString(hidden)
+			at += len(s)
+			continue
+		}
+		b.WriteByte(text[at])
+		at++
+	}
+	return b.String()
+}
+
+// secretAt returns the longest secret that begins there.
+func (d *discreet) secretAt(text string, at int) string {
+	for _, s := range d.secrets {
+		if !strings.HasPrefix(text[at:], s) {
+			continue
+		}
+		if utf8.RuneCountInString(s) >= partRunes {
+			return s
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(s):])
+		first, _ := utf8.DecodeRuneInString(s)
+		last, _ := utf8.DecodeLastRuneInString(s)
+		if !(inWord(before) && inWord(first)) && !(inWord(last) && inWord(after)) {
+			return s
+		}
+	}
+	return ""
+}
+
+// inWord tells that the rune is part of a word or name.
+func inWord(r rune) bool {
+	return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // cleanResult takes secrets out of everything that a report shows.
@@ -112,6 +178,6 @@ func (d *discreet) cleanResult(r *Result) {
 		r.Notes[n].Message = d.clean(r.Notes[n].Message)
 	}
 	if s := r.Stalled; s != nil {
-		s.Message, s.Object = d.clean(s.Message), d.clean(s.Object)
+		s.Message = d.clean(s.Message) // the object is one of the harness
 	}
 }

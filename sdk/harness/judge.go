@@ -16,6 +16,7 @@ func (p *play) checkModules() {
 	for _, role := range p.cfg.Modules.Roles() {
 		info := p.cfg.Modules.Module(role)
 		p.noteStateBlocks(info)
+		p.noteIgnoredVersions(info)
 		for _, in := range p.cfg.Definition.Spec(role).Inputs {
 			if _, ok := info.Variables[in.Name]; ok {
 				continue

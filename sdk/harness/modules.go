@@ -139,9 +139,20 @@ type ModuleInfo struct {
 	ExportReads []ExportRead
 	// StateBlocks are the backend and cloud blocks of the module and of the local modules that it calls.
 	StateBlocks []StateBlock
+	// IgnoredVersions are the constraints that exclude the runtime's version and
+	// that the runtime does not heed.
+	IgnoredVersions []IgnoredVersion
 	// Membership tells how the module's instances join a backend; nil when the
 	// module neither declares it nor uses a known attachment type.
 	Membership *Membership
+}
+
+// IgnoredVersion is a constraint on the runtime's version without effect.
+type IgnoredVersion struct {
+	// Constraint is the argument as it is written, such as required_version = "< 1.0".
+	Constraint string
+	// Place is file:line of the argument.
+	Place string
 }
 
 // StateBlock is a block of a module that would say where the state is, if a

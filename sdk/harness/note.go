@@ -32,6 +32,13 @@ func (p *play) noteStateBlocks(info ModuleInfo) {
 	}
 }
 
+// noteIgnoredVersions says that the module was played on a runtime that it excludes.
+func (p *play) noteIgnoredVersions(info ModuleInfo) {
+	for _, v := range info.IgnoredVersions {
+		p.rec.note(info.Role, v.Place, "%s excludes %s, which does not heed it in this file: if it is meant for OpenTofu too, put it into a .tofu file", v.Constraint, p.cfg.Runtime)
+	}
+}
+
 // noteExports says that exports are too large for the copy in the cluster's status.
 func (p *play) noteExports(out *contract.ClusterOutputs) {
 	if _, published := contract.PublishExports(out.Exports); published {

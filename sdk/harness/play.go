@@ -162,6 +162,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 		Cluster: Cluster{Name: "demo", Namespace: "default"},
 		Infra:   &Infra{Role: contract.RoleCluster, Name: "demo"},
 	}
+	quiet.keep(p.w.Cluster.Name, p.w.Cluster.Namespace)
 	p.eng.Tick = func(now time.Duration) { p.w.Now = now }
 	p.template = "demo-template"
 	p.race = cfg.Scenario.Race
@@ -326,7 +327,7 @@ func (p *play) tell(actor, object, event string) {
 }
 
 func (p *play) record(s StoryStep) {
-	s.Object, s.Event = p.discreet.clean(s.Object), p.discreet.clean(s.Event)
+	s.Event = p.discreet.clean(s.Event)
 	p.steps = append(p.steps, s)
 	if p.cfg.Story != nil {
 		p.cfg.Story(s)

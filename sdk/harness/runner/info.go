@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hashicorp/go-version"
+
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/module"
+	"github.com/captf-toolkit/captf/sdk/runtime"
 )
 
 // describe says what is known of a module without running it.
-func (m *member) describe(view *module.Module) (harness.ModuleInfo, error) {
+func (m *member) describe(view *module.Module, binary *runtime.Binary) (harness.ModuleInfo, error) {
 	info := harness.ModuleInfo{
 		Role: m.role, Dir: m.dir,
 		Outputs: map[string]string{}, Sensitive: map[string]bool{}, Variables: map[string]string{},
@@ -30,9 +33,35 @@ func (m *member) describe(view *module.Module) (harness.ModuleInfo, error) {
 		info.ExportReads = exportReads(view, m.place)
 	}
 	info.StateBlocks = m.stateBlocks(view)
+	info.IgnoredVersions = m.ignoredVersions(view, binary)
 	var err error
 	info.Membership, err = m.membership(view)
 	return info, err
+}
+
+// ignoredVersions returns the constraints that exclude the runtime and that it
+// does not heed.
+func (m *member) ignoredVersions(view *module.Module, binary *runtime.Binary) []harness.IgnoredVersion {
+	running, err := version.NewVersion(binary.Version)
+	if err != nil {
+		return nil // a version of its own kind cannot be compared
+	}
+	var out []harness.IgnoredVersion
+	walkCalls(view, func(_ string, mod *module.Module) {
+		if slices.ContainsFunc(mod.Versions, func(c *module.VersionConstraint) bool { return c.Effective }) {
+			return // the module says elsewhere which versions of this runtime it takes
+		}
+		for _, c := range mod.Versions {
+			if c.Effective || c.Argument != "required_version" || len(c.Constraints) == 0 || c.Constraints.Check(running.Core()) {
+				continue
+			}
+			found := harness.IgnoredVersion{Constraint: fmt.Sprintf("%s = %q", c.Argument, c.Raw), Place: m.place(c.Range.Filename, c.Range.Start.Line)}
+			if !slices.Contains(out, found) {
+				out = append(out, found)
+			}
+		}
+	})
+	return out
 }
 
 // stateBlocks returns the blocks that would say where the state is.

@@ -116,7 +116,7 @@ func (r *Runner) openRole(m *member, user userVariables) error {
 	if err != nil {
 		return err
 	}
-	info, err := m.describe(view)
+	info, err := m.describe(view, r.o.Binary)
 	if err != nil {
 		return err
 	}
