@@ -20,5 +20,13 @@ func SecretName(name string) bool {
 	return slices.Contains(secretNames, strings.ToLower(name))
 }
 
+// MaybeSecretName tells that a name is that of a credential, or ends in one behind
+// an underscore or hyphen, such as kubeconfig_password. It is a guess: the value
+// may be the name of something secret.
+func MaybeSecretName(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	return slices.ContainsFunc(secretNames, func(s string) bool { return name == s || strings.HasSuffix(name, "_"+s) })
+}
+
 // SecretNames returns the names that SecretName knows.
 func SecretNames() []string { return slices.Clone(secretNames) }

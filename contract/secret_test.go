@@ -19,3 +19,16 @@ func TestSecretName(t *testing.T) {
 		}
 	}
 }
+
+func TestMaybeSecretName(t *testing.T) {
+	for _, name := range []string{"password", "kubeconfig_password", "join-token", "S3_SECRET_KEY", "db_secret"} {
+		if !contract.MaybeSecretName(name) {
+			t.Errorf("%s is no secret name", name)
+		}
+	}
+	for _, name := range []string{"", "tokens", "token_id", "broken", "secret_name", "compass_word", "mytoken", "_"} {
+		if contract.MaybeSecretName(name) {
+			t.Errorf("%s is a secret name", name)
+		}
+	}
+}

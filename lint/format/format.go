@@ -171,8 +171,11 @@ func printable(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, string(utf8.RuneError)) {
+	runes := []rune(strings.ToValidUTF8(s, string(utf8.RuneError)))
+	for i, r := range runes {
 		switch {
+		case r == joiner && i > 0 && i+1 < len(runes) && isPictograph(runes[i-1]) && isPictograph(runes[i+1]):
+			b.WriteRune(r)
 		case r == '\t':
 			b.WriteByte('\t')
 		case r == '\n', r == '\r':
@@ -184,6 +187,15 @@ func printable(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// joiner makes one emoji of two. Anywhere else it is invisible.
+const joiner = '\u200d'
+
+// isPictograph tells that a character is an emoji, or what follows one: a
+// variation selector or a skin tone.
+func isPictograph(r rune) bool {
+	return unicode.Is(unicode.So, r) || r == '\ufe0f' || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
 func isPlain(s string) bool {

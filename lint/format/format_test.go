@@ -259,6 +259,23 @@ func TestTextLineIsGreppable(t *testing.T) {
 	}
 }
 
+// TestExcerptKeepsEmoji: a joiner between emoji makes one of them; anywhere else
+// it hides what the line says, as other invisible characters do.
+func TestExcerptKeepsEmoji(t *testing.T) {
+	for in, want := range map[string]string{
+		"a = \U0001f468\u200d\U0001f469\u200d\U0001f467":   "a = \U0001f468\u200d\U0001f469\u200d\U0001f467",
+		"a = \U0001f3f3\ufe0f\u200d\U0001f308":             "a = \U0001f3f3\ufe0f\u200d\U0001f308",
+		"a = \U0001f44d\U0001f3fd\u200d\u2642":             "a = \U0001f44d\U0001f3fd\u200d\u2642",
+		"to\u200dken = \U0001f468\u200d\u200d\u202e\u200b": "to\ufffdken = \U0001f468\ufffd\ufffd\ufffd\ufffd",
+		"\u200d\U0001f468\u200d":                           "\ufffd\U0001f468\ufffd",
+	} {
+		line, _, _ := strings.Cut(format.Excerpt(in, 1), "\n")
+		if got := strings.TrimPrefix(line, "    "); got != want {
+			t.Errorf("%+q is shown as %+q, want %+q", in, got, want)
+		}
+	}
+}
+
 func TestColoursOnlyWhenAllowed(t *testing.T) {
 	r := result(t)
 	if strings.Contains(write(t, "text", r, format.Options{}), "\x1b") {

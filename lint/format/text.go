@@ -126,7 +126,7 @@ func excerpt(source string, f lint.Finding) (line, marker string) {
 }
 
 // isMark tells that a character stands on the one before it.
-func isMark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
+func isMark(r rune) bool { return r == joiner || unicode.In(r, unicode.Mn, unicode.Me) }
 
 // runesBefore returns how many code points of a line stand before a column that
 // is counted from 1 in UTF-16 code units.

@@ -101,7 +101,7 @@ var outputExportsSecret = lint.Rule{
 	ID:         "output/exports-secret",
 	Severities: isInfo,
 	Roles:      onlyCluster,
-	Summary:    "`exports` has a key with the name of a credential, or holds a sensitive variable or an attribute with the name of a credential.",
+	Summary:    "`exports` has a key with the name of a credential, or holds a sensitive variable or an attribute with such a name; one that ends in the name, such as `kubeconfig_password`, counts too.",
 	Why:        "Exports are published in the status of the cluster object, and given to every machine: whoever can read the object can read them, whatever is marked sensitive.",
 	Fix:        "Export the id of a secret store's entry instead, and let the machine read it.",
 	Bad: `output "exports" {
@@ -128,7 +128,7 @@ variable "token" {
 			at := o.RangeOf("value")
 			walkValue(c.Flow.Output(o), row.Name, true, func(v flow.Value, path string, _ bool) {
 				for _, name := range sortedNames(v.Attributes) {
-					if a := v.Attributes[name]; contract.SecretName(name) && a.Kind != flow.Null {
+					if a := v.Attributes[name]; contract.MaybeSecretName(name) && a.Kind != flow.Null {
 						c.Report(lint.Problem{
 							Severity: lint.SeverityInfo, At: inTree(c, a.Range, at), Secret: true, Remedy: fix,
 							Message: fmt.Sprintf("output %s has the name of a credential, and everyone who can read the cluster object can read it", join(path, name)),
@@ -153,7 +153,12 @@ func secretLeaf(leaf flow.Leaf) (string, bool) {
 		}
 		return "", false
 	}
-	if name := flow.LastName(leaf.Path()); contract.SecretName(name) {
+	path := leaf.Path()
+	// All of a resource, such as the source of a splat, has no name but its own.
+	if attr, _ := attributeNamed(path); attr == "" {
+		return "", false
+	}
+	if name := flow.LastName(path); contract.MaybeSecretName(name) {
 		return fmt.Sprintf("the attribute %q, which has the name of a credential", name), true
 	}
 	return "", false

@@ -285,7 +285,7 @@ var inputUnused = lint.Rule{
 	ID:         "input/unused",
 	Severities: isInfo,
 	Roles:      nodes,
-	Summary:    "`bootstrap_format`, `failure_domain`, `failure_domains`, `kubernetes_version` or `node_labels` is declared, but nothing uses it, here or in a local module that it is handed to.",
+	Summary:    "`bootstrap_format`, `failure_domain`, `failure_domains`, `kubernetes_version` or `node_labels` is declared, but nothing uses it, here or in a local module that it is handed to; an output that nobody reads is no use.",
 	Why:        "A module may ignore an input, but what the user asked for is then dropped without a word.",
 	Fix:        "Use the input, or fail in a validation or precondition when it asks for what the module cannot do.",
 	Bad: `variable "node_labels" {
@@ -320,8 +320,8 @@ resource "terraform_data" "group" {
 	},
 }
 
-// useSearch decides whether anything makes something of an input. A local and an
-// argument of a local module hand it on; a validation of the variable itself is
+// useSearch decides whether anything makes something of an input. A local, an
+// argument of a local module and an output of one hand it on; a validation of the variable itself is
 // a use only where that is enough.
 type useSearch struct {
 	c                  *lint.Context
@@ -342,6 +342,8 @@ func (s useSearch) used(m *module.Module, root, name string) bool {
 
 func (s useSearch) counts(m *module.Module, owner module.Owner) bool {
 	switch owner.Kind {
+	case module.OwnerOutput:
+		return owner.Argument() != "value" || s.read(m, owner.Output)
 	case module.OwnerVariable:
 		return s.validationIsEnough
 	case module.OwnerLocal:
@@ -352,6 +354,38 @@ func (s useSearch) counts(m *module.Module, owner module.Owner) bool {
 		}
 	}
 	return true
+}
+
+// read tells that something makes use of an output: of the root module only the
+// contract outputs are read, of a called module those that a caller refers to.
+func (s useSearch) read(m *module.Module, o *module.Output) bool {
+	if m == s.c.Root {
+		_, ok := s.c.Spec.Output(o.Name)
+		return ok
+	}
+	for _, caller := range s.c.Modules() {
+		for _, call := range caller.Calls {
+			if call.Module == m && s.outputUsed(caller, call, o.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s useSearch) outputUsed(m *module.Module, call *module.ModuleCall, output string) bool {
+	key := usageKey{m, "module", call.Name + "." + output}
+	if s.seen[key] {
+		return false
+	}
+	s.seen[key] = true
+	return slices.ContainsFunc(s.c.References(m), func(ref module.Reference) bool {
+		if !ref.Is("module", call.Name) || ref.Owner.Argument() == "depends_on" {
+			return false
+		}
+		name, _ := attributeNamed(ref.Traversal)
+		return (name == "" || name == output) && s.counts(m, ref.Owner)
+	})
 }
 
 // declaredInputs ranges over the contract inputs that the root module declares.

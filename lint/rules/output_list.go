@@ -17,7 +17,7 @@ var outputProviderIDListShape = lint.Rule{
 	ID:         "output/provider-id-list-shape",
 	Severities: errorOrWarning,
 	Roles:      onlyPool,
-	Summary:    "`provider_id_list` is not declared (error), filters members by health or state, or is not wrapped in `sort()` (warning).",
+	Summary:    "`provider_id_list` is not declared (error), filters members by health or state, or is not wrapped in `sort()` (warning), unless `keys()` or `toset()`, which sort as well, is in its place.",
 	Why:        "Cluster API deletes the Node of every member that leaves the list, so a filter on health removes live Nodes; an order that is not fixed changes the output on each refresh.",
 	Fix:        "List every member that is not terminated, and wrap the output's own expression in `sort()`. `--fix` does the latter.",
 	Bad: `output "provider_id_list" {
@@ -62,8 +62,12 @@ var keepsOrder = map[string]struct{ all bool }{
 	"try": {all: true}, "coalescelist": {all: true},
 }
 
+// sortedByLanguage are the functions whose result has the order of its strings: by
+// definition sort and keys, and sets of strings, which are walked in that order.
+var sortedByLanguage = map[string]bool{"sort": true, "keys": true, "toset": true}
+
 // IsSorted tells that the list which an expression makes has a fixed order by
-// the expression itself: it is empty, or sort() is outermost but for functions
+// the expression itself: it is empty, or sort(), keys() or toset() is outermost but for functions
 // that keep the order, in each branch of a conditional (lint.md 4.1, L7).
 func IsSorted(expr hclsyntax.Expression) bool {
 	switch e := expr.(type) {
@@ -77,7 +81,7 @@ func IsSorted(expr hclsyntax.Expression) bool {
 		return e.Val.IsNull()
 	case *hclsyntax.FunctionCallExpr:
 		name := flow.FunctionName(e)
-		if name == "sort" {
+		if sortedByLanguage[name] {
 			return true
 		}
 		f, ok := keepsOrder[name]

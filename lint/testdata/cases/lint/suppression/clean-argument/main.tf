@@ -2,7 +2,7 @@ output "provider_id_list" {
   # Other comments may stand between.
   # tfcapi-lint:ignore output/provider-id-list-shape the cloud sorts
   # and this one, too
-  value = toset([
+  value = distinct([
     1,
   ])
 }

@@ -1,0 +1,7 @@
+variable "zones" {
+  type = list(string)
+}
+
+output "zones" {
+  value = var.zones
+}

@@ -1,0 +1,3 @@
+output "provider_id_list" {
+  value = tolist(toset(["b", "a"]))
+}

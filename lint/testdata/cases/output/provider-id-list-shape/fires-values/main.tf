@@ -1,0 +1,3 @@
+output "provider_id_list" {
+  value = values({ b = "x", a = "y" })
+}
