@@ -176,6 +176,14 @@ func (c *contents) visit(rel string) error {
 		return fmt.Errorf("reading module: %s has %s, more than the %s that are allowed: list it in %s if it does not belong there, or raise the limit with --max-file-size",
 			at, content.Bytes(info.Size()), content.Bytes(c.maxFile), IgnoreFile)
 	}
+	head, err := beginning(at)
+	if err != nil {
+		return err
+	}
+	// The module may need the file, so it cannot just be left out.
+	if kind, secret := image.FindSecret(head); secret {
+		return fmt.Errorf("reading module: %s holds a %s, which must not ship: move it out of the module, or list it in %s", at, kind, IgnoreFile)
+	}
 	c.files[rel] = info
 	return nil
 }
@@ -212,19 +220,28 @@ func clutterOf(at string, info fs.FileInfo) (image.ClutterKind, error) {
 	if !info.Mode().IsRegular() {
 		return "", nil
 	}
-	f, err := os.Open(at)
+	head, err := beginning(at)
 	if err != nil {
-		return "", fmt.Errorf("reading module: %w", err)
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, image.ClutterHead))
-	if err != nil {
-		return "", fmt.Errorf("reading module: %w", err)
+		return "", err
 	}
 	if rule.Holds(head) {
 		return rule.Kind, nil
 	}
 	return "", nil
+}
+
+// beginning is enough of a file to tell what it holds.
+func beginning(at string) ([]byte, error) {
+	f, err := os.Open(at)
+	if err != nil {
+		return nil, fmt.Errorf("reading module: %w", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, image.ClutterHead))
+	if err != nil {
+		return nil, fmt.Errorf("reading module: %w", err)
+	}
+	return head, nil
 }
 
 // addLink adds a symbolic link. In the image it is relative, so that it means

@@ -121,6 +121,8 @@ func TestModulesThatCannotShip(t *testing.T) {
 			}
 		}, "cannot be used on every machine"},
 		{"large file", map[string]string{"main.tf": "", "big.bin": strings.Repeat("x", 1001)}, func(_ *testing.T, _ string, o *build.Options) { o.MaxFile = 1000 }, "big.bin has 1001 B, more than the 1000 B that are allowed"},
+		{"key in a template", map[string]string{"main.tf": "", "templates/a.tftpl": "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA0123456789\n"}, nil, "/templates/a.tftpl holds a credential"},
+		{"state under another name", map[string]string{"main.tf": "", "prod.json": `{"terraform_version":"1.12.6","serial":1,"lineage":"a"}`}, nil, "/prod.json holds a state"},
 		{"whiteout", map[string]string{"main.tf": "", "data/.wh.foo": ""}, nil, "/data/.wh.foo cannot be used on every machine"},
 		{"opaque whiteout", map[string]string{"main.tf": "", ".wh..wh..opq": ""}, nil, "/.wh..wh..opq cannot be used on every machine"},
 		{"directory named like a whiteout", map[string]string{"main.tf": "", ".wh.foo/a.txt": ""}, nil, "/.wh.foo cannot be used on every machine"},
