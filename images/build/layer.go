@@ -56,9 +56,10 @@ func symlink(name, target string, uid int) entry {
 	return entry{name: name, typ: tar.TypeSymlink, mode: 0o777, uid: uid, link: target}
 }
 
-func text(name string, content []byte, uid int) entry {
+// text is a file of root with a content of ours.
+func text(name string, content []byte) entry {
 	return entry{
-		name: name, typ: tar.TypeReg, mode: fileMode, uid: uid, size: int64(len(content)),
+		name: name, typ: tar.TypeReg, mode: fileMode, size: int64(len(content)),
 		open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
 	}
 }

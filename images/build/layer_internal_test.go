@@ -40,7 +40,7 @@ func TestInterruptedInFile(t *testing.T) {
 func TestWhiteoutInLayer(t *testing.T) {
 	w := layerWriter{dir: t.TempDir(), level: DefaultLevel}
 	for _, name := range []string{".wh.x", "captf/providers/.wh..wh..opq", "captf/.wh.d/file"} {
-		if _, err := w.write(t.Context(), []entry{text(name, nil, 0)}); err == nil || !strings.Contains(err.Error(), "/"+name) {
+		if _, err := w.write(t.Context(), []entry{text(name, nil)}); err == nil || !strings.Contains(err.Error(), "/"+name) {
 			t.Errorf("%s: got error %v", name, err)
 		}
 	}

@@ -64,7 +64,7 @@ func debianRegistry(t *testing.T) string {
 	for lines.Scan() {
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
 			go func() { // so that the registry never waits for a reader
-				for lines.Scan() { //nolint:revive // the log is of no use any more
+				for lines.Scan() {
 				}
 			}()
 			return m[1]
