@@ -264,10 +264,9 @@ func uses(expr hclsyntax.Expression, name string) bool {
 
 // children walks the parts of an expression that has no rule of its own.
 func (w *leafWalk) children(s *Scope, e hclsyntax.Expression, st leafState, bound map[string]bool) {
-	switch e := e.(type) {
-	case *hclsyntax.ObjectConsKeyExpr:
-		if hcl.ExprAsKeyword(e.Wrapped) == "" || e.ForceNonLiteral {
-			w.expr(s, e.Wrapped, st, bound)
+	if key, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
+		if hcl.ExprAsKeyword(key.Wrapped) == "" || key.ForceNonLiteral {
+			w.expr(s, key.Wrapped, st, bound)
 		}
 		return
 	}

@@ -86,8 +86,7 @@ Exit codes:
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = invalidFlag(invalid)
 		}
 		return usage(fmt.Errorf("%w\nrun `%s --help` for the flags", err, cmd.CommandPath()))
