@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -84,6 +86,9 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 				if cmd.Flags().Changed(name) && len(list) == 0 {
 					return usage(fmt.Errorf("parsing --%s \"\": it names nothing", name))
 				}
+			}
+			if cmd.Flags().Changed("runtime") && f.runtime == "" {
+				return usage(errors.New("parsing --runtime \"\": it names no binary; leave the flag out to search $" + runtime.EnvRuntime + ", tofu and terraform"))
 			}
 			return runHarness(cmd, f, args)
 		},
@@ -224,7 +229,10 @@ func checkRequirement(def contract.Definition, id string) error {
 	if slices.Contains(known, id) {
 		return nil
 	}
-	return fmt.Errorf("parsing --allow %q: there is no such requirement; known are %s", id, strings.Join(known, ", "))
+	nearest := slices.MinFunc(known, func(a, b string) int {
+		return cmp.Compare(levenshtein.Distance(strings.ToLower(id), strings.ToLower(a), nil), levenshtein.Distance(strings.ToLower(id), strings.ToLower(b), nil))
+	})
+	return fmt.Errorf("parsing --allow %q: there is no such requirement; the nearest is %s; ids are those of a result: CP-NNN, contract/INPUT_OR_OUTPUT, module/apply, module/destroy and module/stalled", id, nearest)
 }
 
 // harnessRun is the command at work.
@@ -368,6 +376,9 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	for _, n := range run.Notes() {
 		fmt.Fprintf(r.stderr, "Warning: %s.\n", n.Message)
 	}
+	if errors.Is(context.Cause(ctx), errInterrupted) && len(left) == 0 && leftErr == nil && len(run.Notes()) == 0 {
+		fmt.Fprintln(r.stderr, "What the run made is destroyed; nothing is left.")
+	}
 	if r.keep || len(left) > 0 || names(err, scratch) {
 		result.Kept = scratch
 		r.tellLeft(left, result)
@@ -429,7 +440,11 @@ func (r *harnessRun) tellKept(dir string) {
 func (r *harnessRun) tellLeft(left []runner.Leftover, result *harness.Result) {
 	full := false
 	for _, l := range left {
-		fmt.Fprintf(r.stderr, "%s still exists (%d resources).\n", l.Object, l.Resources)
+		resources := strconv.Itoa(l.Resources) + " resources"
+		if l.Resources == 1 {
+			resources = "1 resource"
+		}
+		fmt.Fprintf(r.stderr, "%s still exists (%s).\n", l.Object, resources)
 		for _, n := range result.Notes {
 			if why, ok := strings.CutPrefix(n.Message, l.Object+" could not be destroyed: "); ok {
 				if n.Place != "" {

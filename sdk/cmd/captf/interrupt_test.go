@@ -113,7 +113,7 @@ func TestHarnessInterrupt(t *testing.T) {
 				p.signal(t, s)
 				code := p.end(t)
 				stderr := p.stderr.String()
-				if code != exitError || !strings.Contains(stderr, "then what exists is destroyed") || !strings.Contains(stderr, "Error: interrupted") {
+				if code != exitError || !strings.Contains(stderr, "then what exists is destroyed") || !strings.Contains(stderr, "Error: interrupted") || !strings.Contains(stderr, "nothing is left") {
 					t.Errorf("exit %d\n%s", code, stderr)
 				}
 				checkEmpty(t, p.tmp)
@@ -124,7 +124,7 @@ func TestHarnessInterrupt(t *testing.T) {
 			p.signal(t, syscall.SIGINT)
 			code := p.end(t)
 			stderr := p.stderr.String()
-			if code != exitError || !strings.Contains(stderr, "what exists is kept") || !strings.Contains(stderr, "TerraformCluster/demo still exists (1 resources)") {
+			if code != exitError || !strings.Contains(stderr, "what exists is kept") || !strings.Contains(stderr, "TerraformCluster/demo still exists (1 resource)") {
 				t.Errorf("exit %d\n%s", code, stderr)
 			}
 			var r harness.Result

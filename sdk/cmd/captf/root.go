@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // run executes the command line and returns the exit code. Results go to stdout,
@@ -44,7 +46,7 @@ not run; 3 the command line is wrong.`,
 		SilenceUsage:  true,
 		Version:       currentVersion().Version,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(plainFlagError(err)) })
 	root.SetVersionTemplate("{{ .Name }} {{ .Version }}\n")
 	root.SetHelpCommand(newHelpCommand(root))
 	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newImageCommand(), newVersionCommand())
@@ -114,4 +116,26 @@ func checkOutput(format string, formats ...string) error {
 		return nil
 	}
 	return usage(fmt.Errorf("parsing --output %q: it is one of %s", format, strings.Join(formats, ", ")))
+}
+
+// flagForms say what the value of a flag must be, by the flag's type.
+var flagForms = map[string]string{
+	"uint64":   "a whole number that is not negative",
+	"int":      "a whole number",
+	"bool":     "true or false",
+	"duration": "a duration such as 90s, 30m or 2h",
+}
+
+// plainFlagError says of a flag's value what it must be, rather than which
+// function of the library could not read it.
+func plainFlagError(err error) error {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	form, known := flagForms[wrong.GetFlag().Value.Type()]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("parsing --%s %q: it must be %s", wrong.GetFlag().Name, wrong.GetValue(), form)
 }
