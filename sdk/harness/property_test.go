@@ -193,14 +193,14 @@ func TestSensitiveOutputsAreNotShown(t *testing.T) {
 	long := strings.Repeat("long-hush-", 30)
 	for name, value := range map[string]any{
 		"health":         map[string]any{"state": "hush-value", "healthy": true, "message": "hush-value"},
-		"health ":        map[string]any{"state": "degraded", "healthy": false, "message": "hush", "reasons": []string{"hush-value"}},
+		"health/message": map[string]any{"state": "degraded", "healthy": false, "message": "hush", "reasons": []string{"hush-value"}},
 		"provider_id":    "custom:///hush-value",
 		"addresses":      []map[string]any{{"type": "hush-value", "address": "hush-value\n"}},
 		"failure_domain": long,
 		"interruptible":  "hush-value",
 	} {
 		t.Run(name, func(t *testing.T) {
-			name := strings.TrimSpace(name)
+			name, _, _ := strings.Cut(name, "/")
 			set := harnesstest.New(contract.Roles()...)
 			set.Infos[contract.RoleMachine].Sensitive[name] = true
 			output(contract.RoleMachine, name, value)(set)
