@@ -176,7 +176,7 @@ func TestSchemaMessagesHoldNoValue(t *testing.T) {
 func TestPlatforms(t *testing.T) {
 	for s, good := range map[string]bool{
 		"linux/amd64": true, "linux/arm64": true, "linux": false, "": false, "linux/": false, "/amd64": false,
-		"linux/arm/v7": false, "Linux/amd64": false, "linux/amd64 ": false, "../amd64": false,
+		"linux/arm/v7": false, "Linux/amd64": false, "linux/amd64\t": false, "../amd64": false,
 	} {
 		p, err := image.ParsePlatform(s)
 		if (err == nil) != good {
