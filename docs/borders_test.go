@@ -67,7 +67,7 @@ var borders = []border{
 	},
 	{
 		from:   []string{"lint/image/...", "lint/cmd/...", "lint/internal/..."},
-		only:   []string{"lint/...", "contract/...", "sdk/module/...", "images/source/...", "images/rootfs/...", "images/binary", "images/regular", "images/sign", "images/referrer"},
+		only:   []string{"lint/...", "contract/...", "sdk/module/...", "images/source/...", "images/rootfs/...", "images/binary", "images/ctxio", "images/regular", "images/sign", "images/referrer"},
 		reason: "linting an image reads it and makes none",
 	},
 	{

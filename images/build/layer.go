@@ -21,6 +21,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/captf-toolkit/captf/images/ctxio"
 )
 
 // DefaultLevel is the compression level that is used when none is given. Higher
@@ -202,27 +204,13 @@ func (w layerWriter) archive(ctx context.Context, to io.Writer, entries []entry)
 // the mark of something deleted.
 func isWhiteout(name string) bool { return strings.Contains("/"+name, "/.wh.") }
 
-// contextReader ends when the context does: a runtime takes seconds to compress.
-type contextReader struct {
-	ctx context.Context //nolint:containedctx // a reader has no other way to get it
-	r   io.Reader
-}
-
-// Read implements io.Reader.
-func (c contextReader) Read(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, context.Cause(c.ctx)
-	}
-	return c.r.Read(p)
-}
-
 func copyEntry(ctx context.Context, to io.Writer, e entry) error {
 	r, err := e.open()
 	if err != nil {
 		return fmt.Errorf("reading /%s of the image: %w", e.name, err)
 	}
 	defer r.Close()
-	n, err := io.Copy(to, contextReader{ctx, io.LimitReader(r, e.size+1)})
+	n, err := io.Copy(to, ctxio.Reader(ctx, io.LimitReader(r, e.size+1)))
 	switch {
 	case err != nil && n <= e.size && !strings.Contains(err.Error(), "write too long"):
 		return fmt.Errorf("reading /%s of the image: %w", e.name, err)

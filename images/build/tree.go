@@ -171,7 +171,7 @@ func (c *contents) visit(rel string) error {
 		return c.addLink(rel, at)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("reading module: %s is a %s; a module has files, directories and links only: remove it, or list it in %s",
-			at, kindOf(info.Mode()), IgnoreFile)
+			at, regular.Kind(info.Mode()), IgnoreFile)
 	case info.Size() > c.maxFile:
 		return fmt.Errorf("reading module: %s has %s, more than the %s that are allowed: list it in %s if it does not belong there, or raise the limit with --max-file-size",
 			at, content.Bytes(info.Size()), content.Bytes(c.maxFile), IgnoreFile)
@@ -193,19 +193,6 @@ func (c *contents) visit(rel string) error {
 func isLayout(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, ocispec.ImageLayoutFile))
 	return err == nil && info.Mode().IsRegular()
-}
-
-// kindOf names what is neither a file nor a directory nor a link.
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "named pipe"
-	case m&fs.ModeSocket != 0:
-		return "socket"
-	case m&fs.ModeDevice != 0:
-		return "device"
-	}
-	return "special file"
 }
 
 // clutterOf tells what something that does not ship is, "" for what does.

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/captf-toolkit/captf/images/ctxio"
 	"github.com/captf-toolkit/captf/images/regular"
 	"github.com/captf-toolkit/captf/images/source"
 )
@@ -286,7 +287,7 @@ func (b Blob) copyTo(ctx context.Context, to io.Writer) error {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	target := &writer{w: to}
-	n, err := io.Copy(io.MultiWriter(target, sum), contextReader{ctx, io.LimitReader(r, b.Descriptor.Size+1)})
+	n, err := io.Copy(io.MultiWriter(target, sum), ctxio.Reader(ctx, io.LimitReader(r, b.Descriptor.Size+1)))
 	if target.err != nil {
 		return fmt.Errorf("writing blob %s: %w", b.Descriptor.Digest, target.err)
 	}
@@ -297,18 +298,6 @@ func (b Blob) copyTo(ctx context.Context, to io.Writer) error {
 		return fmt.Errorf("%s: the content is damaged: it has %d bytes and the digest %s", op, n, got)
 	}
 	return nil
-}
-
-type contextReader struct {
-	ctx context.Context //nolint:containedctx // a reader has no other way to get it
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, context.Cause(c.ctx)
-	}
-	return c.r.Read(p)
 }
 
 // writer remembers the error of writing, which is another one than that of reading.

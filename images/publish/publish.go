@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/captf-toolkit/captf/images/content"
+	"github.com/captf-toolkit/captf/images/ctxio"
 	"github.com/captf-toolkit/captf/images/source"
 )
 
@@ -75,7 +76,7 @@ func newClient(o Options) (*client, error) {
 		o.Retry.MaxDelay = time.Minute
 	}
 	if o.Retry.Sleep == nil {
-		o.Retry.Sleep = sleep
+		o.Retry.Sleep = ctxio.Sleep
 	}
 	if o.Transport == nil {
 		o.Transport = defaultTransport()

@@ -1,14 +1,12 @@
 package publish
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -46,7 +44,7 @@ func (p *patient) tookOver(repo name.Repository, blob v1.Hash) bool {
 
 // RoundTrip implements http.RoundTripper.
 func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme == "http" && !p.insecure && !isLoopback(req.URL.Hostname()) {
+	if req.URL.Scheme == "http" && !p.insecure && !source.Loopback(req.URL.Hostname()) {
 		return nil, &source.Error{
 			Kind: source.ErrPlainHTTP, Op: "connecting to " + req.URL.Host, Msg: "the registry speaks plain HTTP",
 			Hint: "use --insecure if that is meant",
@@ -76,7 +74,7 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		wait := time.Duration(float64(delay) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // it spreads clients, nothing more
 		if resp != nil {
-			if asked, ok := retryAfter(resp.Header.Get("Retry-After")); ok {
+			if asked, ok := source.RetryAfter(resp.Header.Get("Retry-After")); ok {
 				if asked > p.retry.MaxDelay {
 					return resp, nil
 				}
@@ -186,38 +184,6 @@ func reason(host string, resp *http.Response, err error) string {
 		return host + " asks for fewer requests"
 	}
 	return host + " answers " + strconv.Itoa(resp.StatusCode)
-}
-
-func retryAfter(value string) (time.Duration, bool) {
-	if value == "" {
-		return 0, false
-	}
-	if seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32); err == nil && seconds >= 0 {
-		return time.Duration(seconds) * time.Second, true
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(time.Until(at), 0), true
-	}
-	return 0, false
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 func defaultTransport() http.RoundTripper {

@@ -45,11 +45,11 @@ func check(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
-	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is a %s, %w", kindOf(info.Mode()), ErrType)}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is a %s, %w", Kind(info.Mode()), ErrType)}
 }
 
-// kindOf names what is no regular file.
-func kindOf(m fs.FileMode) string {
+// Kind names what is no regular file.
+func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "directory"

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+
+	"github.com/captf-toolkit/captf/images/ctxio"
 )
 
 // Limits of documents and structures. They hold for every image and cannot be
@@ -80,20 +82,9 @@ func (r Retry) withDefaults() Retry {
 		r.Stall = 60 * time.Second
 	}
 	if r.Sleep == nil {
-		r.Sleep = sleep
+		r.Sleep = ctxio.Sleep
 	}
 	return r
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // Stats count what was read. Use Source.Stats for a copy.

@@ -156,7 +156,7 @@ func (s *registryStore) status(op string, status int, text, after string, handsh
 		return fail(ErrNotFound, op, "%s", says).hint("check the repository's name and the tag or digest")
 	case status == http.StatusTooManyRequests:
 		e := fail(ErrRateLimit, op, "%s", says).hint("try again later, or log in for a higher limit")
-		if d, ok := retryAfter(after); ok && d > 0 {
+		if d, ok := RetryAfter(after); ok && d > 0 {
 			e.Hint = fmt.Sprintf("try again in %s, or log in for a higher limit", d.Round(1e9))
 		}
 		return e

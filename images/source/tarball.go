@@ -18,6 +18,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/captf-toolkit/captf/images/ctxio"
 )
 
 const (
@@ -98,7 +100,7 @@ func (a *archive) load(ctx context.Context, op string, opts Options) error {
 		}
 		packed := a.file
 		a.file, a.temp = temp, true
-		n, err := io.Copy(temp, io.LimitReader(contextReader{ctx, unpacked}, maxArchive+1))
+		n, err := io.Copy(temp, io.LimitReader(ctxio.Reader(ctx, unpacked), maxArchive+1))
 		_ = packed.Close()
 		switch {
 		case ctx.Err() != nil:
@@ -113,18 +115,6 @@ func (a *archive) load(ctx context.Context, op string, opts Options) error {
 		}
 	}
 	return a.scan(ctx, op)
-}
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }
 
 func (a *archive) scan(ctx context.Context, op string) error {
@@ -333,7 +323,7 @@ func (a *archive) layer(ctx context.Context, op, name string, diffID v1.Hash) (v
 		d.MediaType = types.DockerLayer
 		hex := strings.TrimSuffix(path.Base(entryName(name)), ".tar.gz")
 		if d.Digest, err = v1.NewHash("sha256:" + hex); err != nil {
-			if d.Digest, _, err = v1.SHA256(contextReader{ctx, io.NewSectionReader(f, 0, size)}); err != nil {
+			if d.Digest, _, err = v1.SHA256(ctxio.Reader(ctx, io.NewSectionReader(f, 0, size))); err != nil {
 				return d, fail(ErrCorrupt, op, "reading the layer %s: %s", printable(name), printable(err.Error()))
 			}
 		}

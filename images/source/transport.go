@@ -24,7 +24,7 @@ type guard struct {
 
 // RoundTrip implements http.RoundTripper. The requests are all without a body.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme == "http" && !g.insecure && !isLoopback(req.URL.Hostname()) {
+	if req.URL.Scheme == "http" && !g.insecure && !Loopback(req.URL.Hostname()) {
 		return nil, fail(ErrPlainHTTP, "", "%s is plain HTTP", req.URL.Host).
 			hint("use --insecure if that is meant")
 	}
@@ -38,7 +38,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		wait := delay
 		if resp != nil {
-			if asked, ok := retryAfter(resp.Header.Get("Retry-After")); ok {
+			if asked, ok := RetryAfter(resp.Header.Get("Retry-After")); ok {
 				if asked > g.retry.MaxDelay {
 					return resp, nil
 				}
@@ -76,7 +76,8 @@ func isDropped(err error) bool {
 		strings.Contains(err.Error(), "http2: server sent GOAWAY") || strings.Contains(err.Error(), "stream error:")
 }
 
-func retryAfter(value string) (time.Duration, bool) {
+// RetryAfter reads the header of that name: seconds, or a time.
+func RetryAfter(value string) (time.Duration, bool) {
 	if value == "" {
 		return 0, false
 	}
@@ -89,7 +90,8 @@ func retryAfter(value string) (time.Duration, bool) {
 	return 0, false
 }
 
-func isLoopback(host string) bool {
+// Loopback tells that a host is this machine by its name or address.
+func Loopback(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
@@ -111,11 +113,11 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		}
 	}
 	from, to := via[0].URL.Hostname(), req.URL.Hostname()
-	if from == to || isLoopback(from) {
+	if from == to || Loopback(from) {
 		return nil
 	}
 	ip, err := netip.ParseAddr(strings.TrimSuffix(to, "."))
-	if isLoopback(to) || err == nil && (ip.Unmap().IsLoopback() || ip.Unmap().IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast()) {
+	if Loopback(to) || err == nil && (ip.Unmap().IsLoopback() || ip.Unmap().IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast()) {
 		return fail(ErrFormat, "", "%s redirects to the local address %s, which is refused", from, req.URL.Host)
 	}
 	return nil
