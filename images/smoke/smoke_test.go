@@ -3,12 +3,14 @@ package smoke_test
 import (
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +27,39 @@ import (
 
 func TestMain(m *testing.M) {
 	smoke.Init()
-	os.Exit(m.Run())
+	var err error
+	if baseDir, err = os.MkdirTemp("", "captf-smoke-base-*"); err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(baseDir)
+	os.Exit(code)
+}
+
+// baseDir is where the base image with the real runtime is.
+var baseDir string
+
+var buildBase sync.Once
+
+// base is an image with the real runtime, which is compressed only once: other
+// images are built on it. Their modules replace its one file.
+func base(t *testing.T) string {
+	t.Helper()
+	buildBase.Do(func() {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "versions.tf"), []byte("terraform {}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		layout := imagetest.Layout(t, dir, contract.RoleMachine, func(o *build.Options) {
+			o.Platforms = []image.Platform{native}
+			o.Binaries = map[image.Platform]string{native: runtimetest.OpenTofu(t).Path}
+			o.RuntimeVersion, o.Level = "", 1
+		})
+		if err := os.CopyFS(baseDir, os.DirFS(strings.TrimPrefix(layout, "oci:"))); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return "oci:" + baseDir
 }
 
 var native = image.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
@@ -37,11 +71,8 @@ func imageFrom(t *testing.T, dir string, role contract.Role, program string) str
 	return imagetest.Layout(t, dir, role, func(o *build.Options) {
 		o.Platforms = []image.Platform{native}
 		o.Binaries = map[image.Platform]string{native: program}
-		o.RuntimeVersion = ""
 		if program == "" {
-			o.Binaries[native] = runtimetest.OpenTofu(t).Path
-		} else {
-			o.RuntimeVersion = "1.12.6"
+			o.Base, o.Binaries, o.Runtime, o.RuntimeVersion = base(t), nil, "", ""
 		}
 	})
 }
@@ -318,8 +349,8 @@ func TestMirror(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ref := imagetest.Layout(t, module(tc.body), contract.RoleMachine, func(o *build.Options) {
 				o.Platforms = []image.Platform{native}
-				o.Binaries = map[image.Platform]string{native: runtimetest.OpenTofu(t).Path}
-				o.RuntimeVersion, o.Mirror, o.MirrorDir = "", tc.mode, tc.mirror
+				o.Base, o.Binaries, o.Runtime, o.RuntimeVersion = base(t), nil, "", ""
+				o.Mirror, o.MirrorDir = tc.mode, tc.mirror
 			})
 			r, err := try(t, ref, smoke.Options{Role: contract.RoleMachine})
 			if err != nil {

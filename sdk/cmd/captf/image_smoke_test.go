@@ -23,7 +23,7 @@ func nativeImage(t *testing.T, dir string) string {
 	return imagetest.Layout(t, dir, contract.RoleMachine, func(o *build.Options) {
 		o.Platforms = []image.Platform{here}
 		o.Binaries = map[image.Platform]string{here: runtimetest.OpenTofu(t).Path}
-		o.RuntimeVersion = ""
+		o.RuntimeVersion, o.Level = "", 1
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 // run executes the command line and returns the exit code. Results go to stdout,
 // everything else to stderr.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stderr = &lines{w: stderr}
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
