@@ -147,6 +147,7 @@ func (w layerWriter) write(ctx context.Context, entries []entry) (_ *layer, err 
 	out := estargz.NewWriterWithCompressor(counted, &compressor{
 		GzipCompressor: estargz.NewGzipCompressorWithLevel(w.level), level: w.level,
 	})
+	out.ChunkSize = chunkSize
 	r, pipe := io.Pipe()
 	go func() { pipe.CloseWithError(w.archive(ctx, pipe, entries)) }()
 	err = out.AppendTar(r)
@@ -199,6 +200,10 @@ func (w layerWriter) archive(ctx context.Context, to io.Writer, entries []entry)
 	}
 	return t.Close()
 }
+
+// chunkSize is how much of a file a reader has to unpack for any part of it, in
+// bytes. Who looks at a runtime of 100 MB needs a few KB of it in five places.
+const chunkSize = 1 << 20
 
 // isWhiteout tells whether a path is, or is in, what container runtimes take for
 // the mark of something deleted.

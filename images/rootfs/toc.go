@@ -281,6 +281,9 @@ func (f *fileChunks) finish(end int64) {
 	}
 }
 
+// maxGrow is the size of a chunk that most writers use, in bytes.
+const maxGrow = 4 << 20
+
 // readChunk unpacks one chunk from the bytes of its range, and checks it.
 func readChunk(where string, rec *record, c chunk, packed io.Reader, m *meter) ([]byte, error) {
 	wrong := func(format string, args ...any) error {
@@ -300,6 +303,7 @@ func readChunk(where string, rec *record, c chunk, packed io.Reader, m *meter) (
 		return nil, wrong("%s", err)
 	}
 	var buf bytes.Buffer
+	buf.Grow(int(min(c.size, maxGrow))) // sizes may lie, so not more than a usual chunk has
 	if _, err := io.CopyN(&buf, body, c.size); err != nil {
 		if errors.As(err, &limit) {
 			return nil, err
