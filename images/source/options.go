@@ -45,8 +45,8 @@ type Options struct {
 	// TempDir is where a blob is spooled when it has to be; empty is the
 	// system's directory for temporary files.
 	TempDir string
-	// Progress gets a line for each step; nil is silent. Calls may come from
-	// several goroutines.
+	// Progress gets a line for each step; nil is silent. Calls for one
+	// source do not overlap.
 	Progress func(line string)
 }
 

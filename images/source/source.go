@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -35,6 +36,7 @@ type Source struct {
 	platforms []Platform
 	spool     spool
 	wholeOnly atomic.Bool // the registry ignores byte ranges
+	reporting sync.Mutex  // Progress is told one line at a time.
 }
 
 // Platform is an image of an index, or the single image.
@@ -203,6 +205,8 @@ func (s *Source) Stats() Stats { return s.count.snapshot() }
 // Report tells the caller of Open a line of progress.
 func (s *Source) Report(format string, args ...any) {
 	if s.opts.Progress != nil {
+		s.reporting.Lock()
+		defer s.reporting.Unlock()
 		s.opts.Progress(fmt.Sprintf(format, args...))
 	}
 }

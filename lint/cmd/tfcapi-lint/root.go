@@ -14,7 +14,6 @@ import (
 
 // run executes one command line and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	stderr = &lines{w: stderr}
 	root := newRoot()
 	root.SetArgs(args)
 	out := &results{w: stdout}
