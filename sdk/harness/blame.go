@@ -16,7 +16,7 @@ func (p *play) stop(s *Stall) {
 		s.Remedy = p.remedyOf(s.Requirement)
 	}
 	p.stalled, p.stopped = s, true
-	p.tell("harness", s.Object, "stalled at "+s.Gate+": waits for "+s.WaitsFor)
+	p.tell(EventStalled, "harness", s.Object, "stalled at "+s.Gate+": waits for "+s.WaitsFor)
 }
 
 // stall ends a story in which nothing moves any more: it finds the gate at the
@@ -149,7 +149,7 @@ func (p *play) moduleFailed(i *Infra, op Op, in contract.Inputs, run *Run) {
 	}
 	p.failedRun = reason
 	p.stopped = true
-	p.tell("harness", i.Ref(), "the story ends: "+b.id)
+	p.tell(EventEnded, "harness", i.Ref(), "the story ends: "+b.id)
 }
 
 // blame tries what would tell one cause of a failed run from another.

@@ -63,12 +63,12 @@ func (p *play) reconcileCluster() bool {
 	changed := false
 	if i.Provisioned && !c.InfrastructureProvisioned {
 		c.InfrastructureProvisioned = true
-		p.tell("cluster-api", "Cluster/"+c.Name, "infrastructure is provisioned")
+		p.tell(EventProvisioned, "cluster-api", "Cluster/"+c.Name, "infrastructure is provisioned")
 		changed = true
 	}
 	if c.InfrastructureProvisioned && !c.Endpoint.Valid() && p.infraEndpoint.Valid() {
 		c.Endpoint = p.infraEndpoint
-		p.tell("cluster-api", "Cluster/"+c.Name, fmt.Sprintf("copies the endpoint %s:%d", c.Endpoint.Host, c.Endpoint.Port))
+		p.tell(EventEndpointCopied, "cluster-api", "Cluster/"+c.Name, fmt.Sprintf("copies the endpoint %s:%d", c.Endpoint.Host, c.Endpoint.Port))
 		changed = true
 	}
 	if i.Cluster != nil && i.Provisioned {
@@ -76,7 +76,7 @@ func (p *play) reconcileCluster() bool {
 	}
 	if p.w.ControlPlane.Initialized && !c.ControlPlaneInitialized {
 		c.ControlPlaneInitialized = true
-		p.tell("cluster-api", "Cluster/"+c.Name, "control plane is initialised")
+		p.tell(EventInitialized, "cluster-api", "Cluster/"+c.Name, "control plane is initialised")
 		changed = true
 	}
 	return changed
@@ -91,7 +91,7 @@ func (p *play) deleteCluster() bool {
 	}
 	if w.Pool != nil && !w.Pool.Deleting {
 		w.Pool.Deleting = true
-		p.tell("cluster-api", w.Pool.Ref(), "is deleted")
+		p.tell(EventDeleted, "cluster-api", w.Pool.Ref(), "is deleted")
 		changed = true
 	}
 	if changed {
@@ -111,7 +111,7 @@ func (p *play) deleteCluster() bool {
 	}
 	if !w.ControlPlane.Deleting {
 		w.ControlPlane.Deleting = true
-		p.tell("cluster-api", p.controlPlaneRef(), "is deleted")
+		p.tell(EventDeleted, "cluster-api", p.controlPlaneRef(), "is deleted")
 		return true
 	}
 	if !p.open(c, gateControlPlaneGone, func() (bool, any) {
@@ -124,12 +124,12 @@ func (p *play) deleteCluster() bool {
 	}
 	if !w.Infra.Deleting {
 		w.Infra.Deleting = true
-		p.tell("cluster-api", w.Infra.Ref(), "is deleted")
+		p.tell(EventDeleted, "cluster-api", w.Infra.Ref(), "is deleted")
 		return true
 	}
 	if w.Infra.Gone {
 		c.Gone = true
-		p.tell("cluster-api", "Cluster/"+c.Name, "is gone")
+		p.tell(EventGone, "cluster-api", "Cluster/"+c.Name, "is gone")
 		return true
 	}
 	return false
@@ -171,7 +171,7 @@ func (p *play) addMachine(m *Machine, infra, actor string) {
 	if m.FailureDomain != nil {
 		event += " for failure domain " + *m.FailureDomain
 	}
-	p.tell(actor, m.Ref(), event)
+	p.tell(EventCreated, actor, m.Ref(), event)
 }
 
 // deleteMachine marks a machine for deletion.
@@ -180,7 +180,7 @@ func (p *play) deleteMachine(m *Machine, actor string) bool {
 		return false
 	}
 	m.Deleting = true
-	p.tell(actor, m.Ref(), "is deleted")
+	p.tell(EventDeleted, actor, m.Ref(), "is deleted")
 	return true
 }
 
@@ -209,7 +209,7 @@ func (p *play) reconcileMachine(m *Machine) bool {
 		if m.Init {
 			kind = "init"
 		}
-		p.tell("bootstrap", m.Ref(), fmt.Sprintf("has %s data (%s, %d bytes)", kind, payload.Format, len(payload.Data)))
+		p.tell(EventBootstrapData, "bootstrap", m.Ref(), fmt.Sprintf("has %s data (%s, %d bytes)", kind, payload.Format, len(payload.Data)))
 		return true
 	}
 	if !m.Provisioned {
@@ -217,7 +217,7 @@ func (p *play) reconcileMachine(m *Machine) bool {
 			return false
 		}
 		m.Provisioned, m.ProviderID = true, m.Infra.Machine.ProviderID
-		p.tell("cluster-api", m.Ref(), "is provisioned as "+m.ProviderID)
+		p.tell(EventProvisioned, "cluster-api", m.Ref(), "is provisioned as "+m.ProviderID)
 		return true
 	}
 	if m.Node != nil {
@@ -232,7 +232,7 @@ func (p *play) reconcileMachine(m *Machine) bool {
 		return false
 	}
 	m.Node = found
-	p.tell("cluster-api", m.Ref(), "is Node "+found.Name)
+	p.tell(EventNodeRef, "cluster-api", m.Ref(), "is Node "+found.Name)
 	return true
 }
 
@@ -282,7 +282,7 @@ func (p *play) boot(m *Machine) {
 		if m.ControlPlane {
 			p.serving[m] = true
 		}
-		p.tell("node", "Node/"+node.Name, "joins as "+node.ProviderID)
+		p.tell(EventNodeJoined, "node", "Node/"+node.Name, "joins as "+node.ProviderID)
 	}
 	p.eng.After(least+p.jitter(least), join)
 }
@@ -310,7 +310,7 @@ func (p *play) finishMachine(m *Machine) bool {
 		}
 		p.after(m, drainTime, func() {
 			m.Stage++
-			p.tell("cluster-api", m.Ref(), "is drained")
+			p.tell(EventDrained, "cluster-api", m.Ref(), "is drained")
 		})
 	case stagePreTerminate:
 		if !m.ControlPlane || wholesale || len(p.w.ControlPlaneMachines()) == 1 || m.HookRemoved {
@@ -335,7 +335,7 @@ func (p *play) finishMachine(m *Machine) bool {
 		})
 	case stageGone:
 		p.removeMachine(m)
-		p.tell("cluster-api", m.Ref(), "is gone")
+		p.tell(EventGone, "cluster-api", m.Ref(), "is gone")
 		return true
 	}
 	return false
@@ -351,7 +351,7 @@ func (p *play) preTerminate(m *Machine, n int) {
 	stage := p.cp.PreTerminate[n]
 	m.busy = true
 	p.eng.After(stage.Takes, func() {
-		p.tell(p.cp.Name, m.Ref(), stage.Event)
+		p.tell(EventPreTerminate, p.cp.Name, m.Ref(), stage.Event)
 		delete(p.serving, m) // etcd and the API server of the node stop here
 		p.preTerminate(m, n+1)
 	})
@@ -401,7 +401,7 @@ func (p *play) reconcilePool() bool {
 		w.Pool = &Pool{Name: name, Replicas: w.Spec.PoolSize, Version: w.Spec.Version,
 			Infra: &Infra{Role: contract.RoleMachinePool, Name: name}}
 		p.poolMade = true
-		p.tell("cluster-api", w.Pool.Ref(), fmt.Sprintf("is created with %d replicas", w.Pool.Replicas))
+		p.tell(EventCreated, "cluster-api", w.Pool.Ref(), fmt.Sprintf("is created with %d replicas", w.Pool.Replicas))
 		return true
 	}
 	pool := w.Pool
@@ -412,7 +412,7 @@ func (p *play) reconcilePool() bool {
 		}
 		if pool.Infra.Gone {
 			w.Pool = nil
-			p.tell("cluster-api", pool.Ref(), "is gone")
+			p.tell(EventGone, "cluster-api", pool.Ref(), "is gone")
 			return true
 		}
 		return false
@@ -425,7 +425,7 @@ func (p *play) reconcilePool() bool {
 		}
 		payload := p.cp.Payload(w, nil, p.rng.Uint64())
 		pool.Bootstrap = &payload
-		p.tell("bootstrap", pool.Ref(), fmt.Sprintf("has join data (%s, %d bytes)", payload.Format, len(payload.Data)))
+		p.tell(EventBootstrapData, "bootstrap", pool.Ref(), fmt.Sprintf("has join data (%s, %d bytes)", payload.Format, len(payload.Data)))
 		return true
 	}
 	return p.countPoolNodes()
@@ -446,7 +446,7 @@ func (p *play) countPoolNodes() bool {
 	changed := found != pool.Nodes
 	if changed {
 		pool.Nodes = found
-		p.tell("cluster-api", pool.Ref(), fmt.Sprintf("has %d Nodes", found))
+		p.tell(EventNodeRef, "cluster-api", pool.Ref(), fmt.Sprintf("has %d Nodes", found))
 		if found > 0 && !p.rotating && p.cp.Rotates > 0 {
 			p.rotating = true
 			p.eng.After(p.cp.Rotates, p.rotate)
@@ -470,7 +470,7 @@ func (p *play) rotate() {
 	payload := p.cp.Payload(p.w, nil, p.rng.Uint64())
 	pool.Bootstrap = &payload
 	pool.Rotation++
-	p.tell("bootstrap", pool.Ref(), "has a new bootstrap token")
+	p.tell(EventTokenRotated, "bootstrap", pool.Ref(), "has a new bootstrap token")
 	p.eng.After(p.cp.Rotates, p.rotate)
 }
 
@@ -492,7 +492,7 @@ func (p *play) bootPool(ids []string) {
 				return
 			}
 			p.w.Nodes = append(p.w.Nodes, &Node{Name: name, ProviderID: id, Joined: p.w.Now})
-			p.tell("node", "Node/"+name, "joins as "+id)
+			p.tell(EventNodeJoined, "node", "Node/"+name, "joins as "+id)
 		}
 		p.eng.After(p.cp.JoinTime+p.jitter(p.cp.JoinTime), join)
 	}

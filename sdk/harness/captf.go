@@ -276,7 +276,7 @@ func domainNames(domains []contract.FailureDomain) []string {
 func (p *play) destroyInfra(i *Infra, gate Gate, open func() (bool, any)) bool {
 	if i.Inputs == nil {
 		i.Gone = true
-		p.tell("captf", i.Ref(), "is gone; nothing was ever applied")
+		p.tell(EventGone, "captf", i.Ref(), "is gone; nothing was ever applied")
 		return true
 	}
 	if !p.open(i, gate, open) {

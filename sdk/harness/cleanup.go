@@ -62,7 +62,7 @@ func (p *play) cleanUp() []string {
 	if len(members)+len(clusters) == 0 {
 		return nil
 	}
-	p.tell("harness", "Cluster/"+p.w.Cluster.Name, fmt.Sprintf("destroys what is left: %d objects", len(members)+len(clusters)))
+	p.tell(EventCleanUp, "harness", "Cluster/"+p.w.Cluster.Name, fmt.Sprintf("destroys what is left: %d objects", len(members)+len(clusters)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), cleanUpTime)
 	defer cancel()
 	left := p.destroyAll(ctx, members)

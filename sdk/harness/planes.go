@@ -23,7 +23,7 @@ func (p *play) reconcileControlPlane() bool {
 	}
 	if !status.Initialized && len(w.ControlPlaneMachines()) > 0 && p.openCheck(&status.Initialized, cp.Initialized, nil) {
 		status.Initialized, w.Connected = true, true
-		p.tell(cp.Name, p.controlPlaneRef(), "is initialised")
+		p.tell(EventInitialized, cp.Name, p.controlPlaneRef(), "is initialised")
 		return true
 	}
 	for _, op := range cp.Operations {
@@ -109,7 +109,7 @@ func (p *play) deleteControlPlane() bool {
 		return changed
 	}
 	p.w.ControlPlane.Gone = true
-	p.tell(p.cp.Name, p.controlPlaneRef(), "is gone")
+	p.tell(EventGone, p.cp.Name, p.controlPlaneRef(), "is gone")
 	return true
 }
 

@@ -189,7 +189,7 @@ func (p *play) playSteps() {
 		if p.over() {
 			return
 		}
-		p.tell("user", "Cluster/"+p.w.Cluster.Name, step.Title)
+		p.tell(EventAsked, "user", "Cluster/"+p.w.Cluster.Name, step.Title)
 		step.Ask(&p.w.Spec, p.cp)
 		if !p.hasPool {
 			p.w.Spec.PoolSize = 0
@@ -322,8 +322,8 @@ func (p *play) jitter(d time.Duration) time.Duration {
 func (p *play) controlPlaneRef() string { return p.cp.Kind + "/" + p.w.Cluster.Name }
 
 // tell adds a line to the story.
-func (p *play) tell(actor, object, event string) {
-	p.record(StoryStep{At: p.w.Now.Seconds(), Actor: actor, Object: object, Event: event})
+func (p *play) tell(t EventType, actor, object, event string) {
+	p.record(StoryStep{At: p.w.Now.Seconds(), Type: t, Actor: actor, Object: object, Event: event})
 }
 
 func (p *play) record(s StoryStep) {

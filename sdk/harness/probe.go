@@ -57,7 +57,7 @@ func (p *play) finishProbes() {
 			p.rec.note(n.Role, n.Place, "%s", n.Message)
 		}
 		if d.err == nil {
-			p.tell("probe", string(d.role)+" module", fmt.Sprintf("%s: %d runs, %d findings failed", d.name, d.runs, failed))
+			p.tell(EventProbed, "probe", string(d.role)+" module", fmt.Sprintf("%s: %d runs, %d findings failed", d.name, d.runs, failed))
 		}
 	}
 }

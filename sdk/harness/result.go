@@ -92,6 +92,8 @@ type Requirement struct {
 type StoryStep struct {
 	// At is the virtual time in seconds.
 	At float64 `json:"at"`
+	// Type is the kind of event, one of [EventTypes].
+	Type EventType `json:"type"`
 	// Actor is who acts, such as kcp or cluster-api.
 	Actor string `json:"actor"`
 	// Object is the object concerned, such as Machine/demo-cp-1.

@@ -76,7 +76,7 @@ func (p *play) start(i *Infra, op Op, in contract.Inputs) {
 		delete(p.blocks, i) // an object that is applied again still waits for its outputs
 	}
 	if op != OpRefresh {
-		p.tell("captf", i.Ref(), op.verb()+" starts")
+		p.tell(EventRunStarted, "captf", i.Ref(), op.verb()+" starts")
 	}
 	least := runTimes[i.Role][op]
 	var run *Run
@@ -100,14 +100,18 @@ func (o Op) verb() string { return string(o) }
 func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
 	before := i.Run
 	i.Run = run
-	p.record(StoryStep{At: p.w.Now.Seconds(), Actor: "captf", Object: i.Ref(), Event: describeRun(op, run), Op: op, Took: run.Took.Seconds()})
+	ended := EventRunEnded
+	if run.Failed {
+		ended = EventRunFailed
+	}
+	p.record(StoryStep{At: p.w.Now.Seconds(), Type: ended, Actor: "captf", Object: i.Ref(), Event: describeRun(op, run), Op: op, Took: run.Took.Seconds()})
 	if run.Failed {
 		p.moduleFailed(i, op, in, run)
 		return
 	}
 	if op == OpDestroy {
 		i.Gone = true
-		p.tell("captf", i.Ref(), "is gone")
+		p.tell(EventGone, "captf", i.Ref(), "is gone")
 		p.destroyed(i)
 		return
 	}
@@ -164,7 +168,7 @@ func (p *play) settleInfra(i *Infra, op Op, in contract.Inputs) {
 	if !i.Provisioned && i.Outputs.Provisioned(i.AppliedHash != "", i.Violations) {
 		i.Provisioned = true
 		delete(p.blocks, i)
-		p.tell("captf", i.Ref(), "is provisioned")
+		p.tell(EventProvisioned, "captf", i.Ref(), "is provisioned")
 	}
 	if i.Pool != nil && i.Provisioned {
 		p.bootPool(i.Pool.ProviderIDList)

@@ -11,7 +11,7 @@ import (
 // plan may be empty but for what the step itself left to do (CP-027, CP-035,
 // CP-056).
 func (p *play) stepDone(step Step) {
-	p.tell("harness", "Cluster/"+p.w.Cluster.Name, "done: "+step.ID)
+	p.tell(EventReached, "harness", "Cluster/"+p.w.Cluster.Name, "done: "+step.ID)
 	if p.w.Cluster.Gone {
 		return
 	}

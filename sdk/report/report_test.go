@@ -32,8 +32,8 @@ func results() map[string]*harness.Result {
 		Verdict: harness.VerdictPassed, Scenario: "life", ControlPlane: "kcp", Seed: 1, Runtime: "OpenTofu 1.12.6",
 		Modules: modules, Timing: timing,
 		Steps: []harness.StoryStep{
-			{At: 0, Actor: "user", Object: "Cluster/demo", Event: "the user creates a cluster"},
-			{At: 97.4, Actor: "captf", Object: "TerraformCluster/demo", Event: "apply ends: 1 created", Op: harness.OpApply, Took: 0.0634},
+			{At: 0, Type: harness.EventAsked, Actor: "user", Object: "Cluster/demo", Event: "the user creates a cluster"},
+			{At: 97.4, Type: harness.EventRunEnded, Actor: "captf", Object: "TerraformCluster/demo", Event: "apply ends: 1 created", Op: harness.OpApply, Took: 0.0634},
 		},
 		Requirements: []harness.Requirement{
 			{ID: "CP-040", Role: contract.RoleMachine, Status: harness.StatusPassed, Level: "MUST", Title: "emit the id that the Node carries"},
@@ -107,7 +107,7 @@ func TestGolden(t *testing.T) {
 func TestStory(t *testing.T) {
 	steps := []harness.StoryStep{
 		{Actor: "user", Object: "Cluster/demo", Event: "the user creates a cluster"},
-		{At: 97.4, Actor: "captf", Object: "TerraformCluster/demo", Event: "apply ends: 1 created", Op: harness.OpApply, Took: 0.0634},
+		{At: 97.4, Type: harness.EventRunEnded, Actor: "captf", Object: "TerraformCluster/demo", Event: "apply ends: 1 created", Op: harness.OpApply, Took: 0.0634},
 		{At: 3599.6, Actor: "captf", Object: "TerraformMachine/demo-control-plane-with-a-long-name", Event: "apply fails: main.tf:3:1: no\nway\x1b[2J", Op: harness.OpApply, Took: 12.3456},
 		{At: 360000, Actor: "a-very-long-actor", Object: "", Event: "", Took: 3601},
 	}
@@ -197,8 +197,17 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+func values[T any](list []T) []any {
+	out := make([]any, 0, len(list))
+	for _, v := range list {
+		out = append(out, v)
+	}
+	return out
+}
+
 // enums are the types whose values are fixed.
 var enums = map[reflect.Type][]any{
+	reflect.TypeFor[harness.EventType](): values(harness.EventTypes()),
 	reflect.TypeFor[harness.Verdict](): {harness.VerdictPassed, harness.VerdictFailed, harness.VerdictError},
 	reflect.TypeFor[harness.Status]():  {harness.StatusPassed, harness.StatusFailed, harness.StatusNotApplicable, harness.StatusManual},
 	reflect.TypeFor[harness.Op]():      {harness.OpApply, harness.OpPlan, harness.OpRefresh, harness.OpDestroy},
