@@ -208,10 +208,10 @@ func values[T any](list []T) []any {
 // enums are the types whose values are fixed.
 var enums = map[reflect.Type][]any{
 	reflect.TypeFor[harness.EventType](): values(harness.EventTypes()),
-	reflect.TypeFor[harness.Verdict](): {harness.VerdictPassed, harness.VerdictFailed, harness.VerdictError},
-	reflect.TypeFor[harness.Status]():  {harness.StatusPassed, harness.StatusFailed, harness.StatusNotApplicable, harness.StatusManual},
-	reflect.TypeFor[harness.Op]():      {harness.OpApply, harness.OpPlan, harness.OpRefresh, harness.OpDestroy},
-	reflect.TypeFor[contract.Role]():   {contract.RoleCluster, contract.RoleMachine, contract.RoleMachinePool},
+	reflect.TypeFor[harness.Verdict]():   {harness.VerdictPassed, harness.VerdictFailed, harness.VerdictError},
+	reflect.TypeFor[harness.Status]():    {harness.StatusPassed, harness.StatusFailed, harness.StatusNotApplicable, harness.StatusManual},
+	reflect.TypeFor[harness.Op]():        {harness.OpApply, harness.OpPlan, harness.OpRefresh, harness.OpDestroy},
+	reflect.TypeFor[contract.Role]():     {contract.RoleCluster, contract.RoleMachine, contract.RoleMachinePool},
 }
 
 func generateSchema(t *testing.T) []byte {
