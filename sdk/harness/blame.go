@@ -262,7 +262,7 @@ func (p *play) blameMachineDestroy(i *Infra, in *contract.MachineInputs, run *Ru
 		return blamed{id: idDestroy, why: fmt.Sprintf("%d other machines could be destroyed", p.deleted)}
 	case run.Hung != nil || blockedByPreventDestroy(run):
 	default:
-		if again, err := p.call(p.ctx, OpDestroy, runKey(i.Role, i.Name), in); err == nil && !again.Failed {
+		if again, err := p.call(p.ctx, OpDestroy, i.Role, i.Name, in); err == nil && !again.Failed {
 			return blamed{id: idDestroy, why: "a second try succeeds"}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func (p *play) destroyAll(ctx context.Context, objects []leftover) []string {
 	var wg sync.WaitGroup
 	for n, l := range objects {
 		wg.Go(func() {
-			run, err := p.call(ctx, OpDestroy, runKey(l.role, l.object), l.in)
+			run, err := p.call(ctx, OpDestroy, l.role, l.object, l.in)
 			switch {
 			case err != nil:
 				stays[n] = err.Error()
@@ -130,12 +131,21 @@ func (p *play) result(left []string) *Result {
 	}
 	r := &Result{
 		Verdict: VerdictPassed, Scenario: p.cfg.Scenario.ID, ControlPlane: p.cp.Name, Seed: p.cfg.Seed, Runtime: p.cfg.Runtime,
-		Stalled: p.stalled, Requirements: p.rec.requirements(notReached), Notes: p.rec.notes, Steps: p.steps,
+		Stalled: p.stalled, Requirements: p.rec.requirements(notReached), Notes: p.rec.notes, Steps: p.withWaits(),
+		Title: p.cfg.Scenario.Title, Contract: p.cfg.Definition.Version(),
+		Objects: p.made.report(func(name string) bool { return strings.HasPrefix(name, p.probeName("")) }),
 		Modules: map[contract.Role]string{}, Left: left,
 		Timing: Timing{Runtime: p.runs.busy.Seconds(), Runs: p.runs.count},
 	}
 	for _, role := range p.cfg.Modules.Roles() {
-		r.Modules[role] = p.cfg.Modules.Module(role).Dir
+		info := p.cfg.Modules.Module(role)
+		r.Modules[role] = info.Dir
+		if m := info.Membership; m != nil {
+			if r.Membership == nil {
+				r.Membership = map[contract.Role]MembershipInfo{}
+			}
+			r.Membership[role] = MembershipInfo{Pattern: m.Pattern, Declared: m.Declared, Members: memberAddresses(m)}
+		}
 	}
 	// A story that did not come to its end is no pass, whatever is allowed: allowing a requirement only
 	// keeps a story that went on from failing.
@@ -147,6 +157,18 @@ func (p *play) result(left []string) *Result {
 		r.Verdict = VerdictFailed
 	}
 	return r
+}
+
+func memberAddresses(m *Membership) []string {
+	var out []string
+	for _, member := range m.Members {
+		address := member.Address
+		if len(member.Path) > 0 {
+			address += "." + strings.Join(member.Path, ".")
+		}
+		out = append(out, address)
+	}
+	return out
 }
 
 // remedyOf returns what an author does about a failed requirement.

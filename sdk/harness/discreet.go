@@ -173,6 +173,11 @@ func (d *discreet) cleanResult(r *Result) {
 		for e := range q.Evidence {
 			q.Evidence[e] = d.clean(q.Evidence[e])
 		}
+		for _, proof := range q.Proof {
+			for o := range proof.Outputs {
+				proof.Outputs[o].Value = d.clean(proof.Outputs[o].Value)
+			}
+		}
 	}
 	for n := range r.Notes {
 		r.Notes[n].Message = d.clean(r.Notes[n].Message)

@@ -20,6 +20,8 @@ const (
 	EventGone EventType = "gone"
 	// EventWaiting: an object waits at a gate. Only in a played life.
 	EventWaiting EventType = "waiting"
+	// EventPassed: an object passes a gate at which it waited. Only in a played life.
+	EventPassed EventType = "passed"
 	// EventRunStarted: a module run starts.
 	EventRunStarted EventType = "run-started"
 	// EventRunEnded: a module run ends well.
@@ -65,7 +67,7 @@ const (
 // EventTypes returns every kind of event.
 func EventTypes() []EventType {
 	return []EventType{
-		EventAsked, EventReached, EventCreated, EventDeleted, EventGone, EventWaiting, EventRunStarted, EventRunEnded, EventRunFailed,
+		EventAsked, EventReached, EventCreated, EventDeleted, EventGone, EventWaiting, EventPassed, EventRunStarted, EventRunEnded, EventRunFailed,
 		EventProvisioned, EventEndpointCopied, EventInitialized, EventBootstrapData, EventTokenRotated, EventNodeJoined, EventNodeRef,
 		EventDrained, EventPreTerminate, EventUnhealthy, EventRemediated, EventBackend, EventFault, EventProbed, EventStalled, EventEnded, EventCleanUp,
 	}

@@ -105,7 +105,11 @@ type play struct {
 	// failedRun says which module run ended the story; "" when none did.
 	failedRun string
 
-	steps        []StoryStep
+	steps []StoryStep
+	// waits are those at gates, in the order of their beginning; waiting are the open ones.
+	waits        []*wait
+	waiting      map[any]*wait
+	made         inventory
 	lastProgress time.Duration
 	progress     string
 	stalled      *Stall
@@ -179,6 +183,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 	p.endpointSource = contract.InitialEndpointSource(endpoint, nil)
 	p.w.Cluster.Endpoint = endpoint
 	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser)
+	p.rec.clean = quiet.clean
 	return p
 }
 
@@ -286,12 +291,14 @@ func (p *play) open(subject any, g Gate, cond func() (bool, any)) bool {
 	}
 	ok, on := cond()
 	if ok {
+		p.opened(subject, g)
 		delete(p.retryAt, key)
 		if b, blocked := p.blocks[subject]; blocked && b.gate.ID == g.ID {
 			delete(p.blocks, subject)
 		}
 		return true
 	}
+	p.closed(subject, g)
 	p.blocks[subject] = block{gate: g, on: on}
 	if g.Retry > 0 {
 		p.retryAt[key] = p.w.Now + g.Retry

@@ -31,6 +31,9 @@ func config(t testing.TB, modules harness.Modules, scenario string, seed uint64)
 func story(r *harness.Result) []byte {
 	var b bytes.Buffer
 	for _, s := range r.Steps {
+		if s.Gate != "" {
+			continue // TestWaits
+		}
 		fmt.Fprintf(&b, "%8.0fs  %-12s %-34s %s\n", s.At, s.Actor, s.Object, s.Event)
 	}
 	b.WriteString("\n")

@@ -21,6 +21,8 @@ type drill struct {
 	// live are the inputs of the objects that the drill has applied and not destroyed.
 	live map[string]contract.Inputs
 	runs int
+	// seen is the newest run.
+	seen *sighting
 	// outputsMove tells that a plan without a change of input changed only
 	// outputs, moved that an endpoint or export was seen to change.
 	outputsMove, moved bool
@@ -71,11 +73,12 @@ func (d *drill) run(op Op, object string, in contract.Inputs) *Run {
 	if op == OpApply {
 		d.live[object] = in
 	}
-	run, err := d.p.call(d.ctx, op, runKey(d.role, object), in)
+	run, err := d.p.call(d.ctx, op, d.role, object, in)
 	if err != nil {
 		d.err = fmt.Errorf("running %s for %s: %w", op, object, err)
 		return nil
 	}
+	d.seen = &sighting{role: d.role, object: object, probe: d.name, op: op, run: run}
 	if op == OpDestroy && !run.Failed {
 		delete(d.live, object)
 	}
@@ -95,10 +98,19 @@ func (d *drill) values(object string, in contract.Inputs) *Run {
 		d.err = fmt.Errorf("planning %s: %w", object, err)
 		return nil
 	}
+	d.seen = &sighting{role: d.role, object: object, probe: d.name, op: OpPlan, run: run}
 	return run
 }
 
-func (d *drill) add(f finding) { d.found = append(d.found, f) }
+// add notes a finding, with the newest run of the drill as its proof.
+func (d *drill) add(f finding) {
+	if len(f.proof) == 0 && f.status != StatusNotApplicable {
+		if proof, ok := d.seen.proof(f.id, f.status == StatusFailed, d.p.cfg.Modules.Module(d.role), d.p.discreet.clean); ok {
+			f.proof = []Proof{proof}
+		}
+	}
+	d.found = append(d.found, f)
+}
 
 // ok judges that a run succeeded and says under which id.
 func (d *drill) ok(run *Run, id, what string) bool {

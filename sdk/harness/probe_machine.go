@@ -297,6 +297,7 @@ func (d *drill) machinePartial(in contract.MachineInputs) {
 	d.live[object] = &in
 	d.p.runs.enter()
 	run, ok, err := d.p.cfg.Modules.PartialApply(d.ctx, runKey(d.role, object), &in)
+	d.p.made.ran(d.role, object, OpApply, run)
 	d.p.runs.leave()
 	if err != nil {
 		d.err = fmt.Errorf("breaking the apply of %s: %w", object, err)

@@ -47,6 +47,7 @@ type finding struct {
 	evidence []string
 	// remedy is what to do where the requirement's own does not fit; "" leaves that.
 	remedy string
+	proof  []Proof
 }
 
 // recorder collects judgements. Of several about one id a failure wins, and of
@@ -62,6 +63,11 @@ type recorder struct {
 	endpointByUser bool
 	// noMembership tells that the machine module does not say how its machines become backends.
 	noMembership bool
+	// seen is the run that is being judged; nil when the judgement is about none.
+	seen *sighting
+	// module describes a module, clean takes secrets out of a text.
+	module func(contract.Role) ModuleInfo
+	clean  func(string) string
 }
 
 func newRecorder(cfg Config, endpointByUser bool) *recorder {
@@ -69,6 +75,7 @@ func newRecorder(cfg Config, endpointByUser bool) *recorder {
 		plane: cfg.ControlPlane.Name, allow: cfg.Allow, roles: cfg.Modules.Roles(),
 		entries: map[string]*finding{}, endpointByUser: endpointByUser,
 		noMembership: cfg.Modules.Module(contract.RoleMachine).Membership == nil,
+		module:       cfg.Modules.Module, clean: func(text string) string { return text },
 	}
 	for _, role := range r.roles {
 		m := cfg.Modules.Module(role).Membership
@@ -94,6 +101,11 @@ func (r *recorder) add(f finding) {
 			return
 		}
 	}
+	if r.seen != nil && len(f.proof) == 0 && f.status != StatusNotApplicable {
+		if proof, ok := r.seen.proof(f.id, f.status == StatusFailed, r.module(r.seen.role), r.clean); ok {
+			f.proof = []Proof{proof}
+		}
+	}
 	old, seen := r.entries[f.id]
 	if !seen {
 		if _, known := requirements.Get(f.id); !known {
@@ -109,6 +121,7 @@ func (r *recorder) add(f finding) {
 				old.evidence = append(old.evidence, more)
 			}
 		}
+		old.addProof(f.proof)
 	case old.status == StatusFailed:
 		// A failure stays one.
 	case f.status == StatusFailed, old.status == StatusNotApplicable:
@@ -117,6 +130,17 @@ func (r *recorder) add(f finding) {
 		old.status, old.reason = StatusManual, f.reason // a part of it is left to a person
 	case f.status == StatusPassed:
 		old.evidence = append(old.evidence, f.evidence...)
+		old.addProof(f.proof)
+	}
+}
+
+// addProof adds what shows something else than what is there, as far as a
+// person would read it.
+func (f *finding) addProof(more []Proof) {
+	for _, m := range more {
+		if len(f.proof) < proofs && !slices.ContainsFunc(f.proof, func(p Proof) bool { return p.Object == m.Object && p.Op == m.Op }) {
+			f.proof = append(f.proof, m)
+		}
 	}
 }
 
@@ -200,7 +224,7 @@ func (r *recorder) unjudged(row requirements.Row, notReached string) *finding {
 func (r *recorder) requirement(f finding, row requirements.Row) Requirement {
 	q := Requirement{
 		ID: row.ID, Role: f.role, Status: f.status, Level: string(row.Level), Title: row.Title,
-		Reason: f.reason, Evidence: f.evidence,
+		Reason: f.reason, Evidence: f.evidence, Proof: f.proof,
 	}
 	if f.status == StatusFailed {
 		q.Remedy = cmp.Or(f.remedy, row.Remedy)

@@ -30,6 +30,12 @@ const (
 type Result struct {
 	Verdict  Verdict `json:"verdict"`
 	Scenario string  `json:"scenario"`
+	// Title says what the scenario plays.
+	Title string `json:"title,omitempty"`
+	// ScenarioFile is the file that the scenario was read from; "" for one that is built in.
+	ScenarioFile string `json:"scenarioFile,omitempty"`
+	// Contract is the version of the module contract, such as v1alpha1.
+	Contract string `json:"contract,omitempty"`
 	// ControlPlane is the control plane that was played, such as kcp.
 	ControlPlane string `json:"controlPlane"`
 	Seed         uint64 `json:"seed"`
@@ -49,6 +55,20 @@ type Result struct {
 	Kept string `json:"kept,omitempty"`
 	// Left are the objects whose infrastructure still exists.
 	Left []string `json:"left,omitempty"`
+	// Objects are what module runs made, by object: first what the story made, then the probes.
+	Objects []Inventoried `json:"objects,omitempty"`
+	// LeftInCloud is what a simulated cloud still holds although no state records it, or its object is gone.
+	LeftInCloud []CloudObject `json:"leftInCloud,omitempty"`
+	// Faults are the faults that were injected, and what became of them.
+	Faults []FaultRecord `json:"faults,omitempty"`
+	// NotPlayed are the scenarios that were asked for and could not be played.
+	NotPlayed []NotPlayed `json:"notPlayed,omitempty"`
+	// Membership tells, by role, how instances become backends of the load balancer.
+	Membership map[contract.Role]MembershipInfo `json:"membership,omitempty"`
+	// Simulated are the providers that were simulated, and how true they are; none on a real cloud.
+	Simulated []Simulated `json:"simulated,omitempty"`
+	// Command is the command line that plays this again; "" when it was not a command.
+	Command string `json:"command,omitempty"`
 	// Timing splits the real time of the run.
 	Timing Timing `json:"timing"`
 }
@@ -86,6 +106,8 @@ type Requirement struct {
 	Reason   string   `json:"reason,omitempty"`
 	Remedy   string   `json:"remedy,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
+	// Proof is what a person can follow: the runs that the judgement stands on.
+	Proof []Proof `json:"proof,omitempty"`
 }
 
 // StoryStep is one line of the story.
@@ -100,6 +122,8 @@ type StoryStep struct {
 	Object string `json:"object"`
 	// Event says what happens.
 	Event string `json:"event"`
+	// Gate is the id of the gate that the object waits at or passes, such as kcp/endpoint-valid; "" in other events.
+	Gate string `json:"gate,omitempty"`
 	// Op is the kind of module run that the step reports the end of, or "".
 	Op Op `json:"op,omitempty"`
 	// Took is the real time of the module run in seconds; 0 without one.

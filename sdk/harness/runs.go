@@ -48,8 +48,14 @@ func (c *runClock) leave() {
 // runKey names an object to the runner: one state each.
 func runKey(role contract.Role, name string) string { return string(role) + "-" + name }
 
-// call runs one module run and measures it.
-func (p *play) call(ctx context.Context, op Op, object string, in contract.Inputs) (*Run, error) {
+// call runs one module run, measures it and notes what it made.
+func (p *play) call(ctx context.Context, op Op, role contract.Role, name string, in contract.Inputs) (*Run, error) {
+	run, err := p.callOp(ctx, op, runKey(role, name), in)
+	p.made.ran(role, name, op, run)
+	return run, err
+}
+
+func (p *play) callOp(ctx context.Context, op Op, object string, in contract.Inputs) (*Run, error) {
 	p.runs.enter()
 	defer p.runs.leave()
 	m := p.cfg.Modules
@@ -82,7 +88,7 @@ func (p *play) start(i *Infra, op Op, in contract.Inputs) {
 	var run *Run
 	var err error
 	p.eng.Background(least+p.jitter(least), func() {
-		run, err = p.call(p.ctx, op, runKey(i.Role, i.Name), in)
+		run, err = p.call(p.ctx, op, i.Role, i.Name, in)
 	}, func() {
 		i.Running = ""
 		if err != nil {
@@ -100,6 +106,8 @@ func (o Op) verb() string { return string(o) }
 func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
 	before := i.Run
 	i.Run = run
+	p.rec.seen = &sighting{role: i.Role, object: i.Name, at: p.w.Now.Seconds(), op: op, run: run}
+	defer func() { p.rec.seen = nil }()
 	ended := EventRunEnded
 	if run.Failed {
 		ended = EventRunFailed

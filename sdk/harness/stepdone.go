@@ -22,7 +22,7 @@ func (p *play) stepDone(step Step) {
 	runs, errs := make([]*Run, len(objects)), make([]error, len(objects))
 	var wg sync.WaitGroup
 	for n, i := range objects {
-		wg.Go(func() { runs[n], errs[n] = p.call(p.ctx, OpPlan, runKey(i.Role, i.Name), i.Inputs) })
+		wg.Go(func() { runs[n], errs[n] = p.call(p.ctx, OpPlan, i.Role, i.Name, i.Inputs) })
 	}
 	wg.Wait()
 	for n, i := range objects {
@@ -30,7 +30,9 @@ func (p *play) stepDone(step Step) {
 			p.fatal(fmt.Errorf("planning %s: %w", i.Ref(), errs[n]))
 			return
 		}
+		p.rec.seen = &sighting{role: i.Role, object: i.Name, at: p.w.Now.Seconds(), op: OpPlan, run: runs[n]}
 		p.judgeQuiet(i, runs[n], step)
+		p.rec.seen = nil
 	}
 }
 
