@@ -1,0 +1,7 @@
+package simcloud
+
+// brain is what the cloud knows of one provider.
+type brain struct {
+	persona Persona
+	schema  *Schema
+}

@@ -1,0 +1,54 @@
+package simcloud
+
+import (
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// FileVersion is the version of the form of schema files.
+const FileVersion = 1
+
+// Header says where a recorded schema comes from. In a schema file it stands, as
+// JSON and perhaps packed with gzip, beside what `providers schema -json` prints
+// for one provider:
+//
+//	{
+//	  "captf_schema": 1,
+//	  "source": "hashicorp/aws", "version": "6.25.0", "protocol": 5,
+//	  "derived_from": "npm @cdktf/provider-aws 21.22.1", "pruned": true,
+//	  "provider": {…}, "resource_schemas": {…}, "data_source_schemas": {…},
+//	  "ephemeral_resource_schemas": {…}, "functions": {…}
+//	}
+//
+// Only captf_schema, source and provider must be there.
+type Header struct {
+	// Form is [FileVersion].
+	Form int `json:"captf_schema"`
+	// Source is the provider's address without a host, such as hashicorp/aws; one of
+	// another host than the runtimes' own registries keeps it.
+	Source string `json:"source"`
+	// Version is the provider's version without a "v", "" when it is not known.
+	Version string `json:"version,omitempty"`
+	// Protocol is the version of the plugin protocol, 5 or 6; 0 when it is not known.
+	Protocol int `json:"protocol,omitempty"`
+	// DerivedFrom says what a schema was derived from that the provider did not print
+	// itself; "" for one of the real provider. Derived ones mark every optional
+	// attribute as computed too, which [Load] undoes by name and by the persona's lists.
+	DerivedFrom string `json:"derived_from,omitempty"`
+	// Pruned tells that types were left out.
+	Pruned bool `json:"pruned,omitempty"`
+}
+
+// Schema is what a provider takes, in the form of the plugin protocol.
+type Schema struct {
+	Header
+	Provider   *tfprotov6.Schema
+	Resources  map[string]*tfprotov6.Schema
+	Data       map[string]*tfprotov6.Schema
+	Ephemerals map[string]*tfprotov6.Schema
+	Functions  map[string]*tfprotov6.Function
+}
+
+func parseType(b []byte) (tftypes.Type, error) {
+	return tftypes.ParseJSONType(b) //nolint:staticcheck // There is no other parser.
+}
