@@ -171,7 +171,7 @@ func (p *play) addMachine(m *Machine, infra, actor string) {
 	if m.FailureDomain != nil {
 		event += " for failure domain " + *m.FailureDomain
 	}
-	p.tell(EventCreated, actor, m.Ref(), event)
+	p.record(StoryStep{At: p.w.Now.Seconds(), Type: EventCreated, Actor: actor, Object: m.Ref(), Event: event, With: m.Infra.Ref()})
 }
 
 // deleteMachine marks a machine for deletion.
@@ -232,7 +232,7 @@ func (p *play) reconcileMachine(m *Machine) bool {
 		return false
 	}
 	m.Node = found
-	p.tell(EventNodeRef, "cluster-api", m.Ref(), "is Node "+found.Name)
+	p.record(StoryStep{At: p.w.Now.Seconds(), Type: EventNodeRef, Actor: "cluster-api", Object: m.Ref(), Event: "is Node " + found.Name, With: "Node/" + found.Name})
 	return true
 }
 
@@ -401,7 +401,9 @@ func (p *play) reconcilePool() bool {
 		w.Pool = &Pool{Name: name, Replicas: w.Spec.PoolSize, Version: w.Spec.Version,
 			Infra: &Infra{Role: contract.RoleMachinePool, Name: name}}
 		p.poolMade = true
-		p.tell(EventCreated, "cluster-api", w.Pool.Ref(), fmt.Sprintf("is created with %d replicas", w.Pool.Replicas))
+		p.record(StoryStep{
+			At: w.Now.Seconds(), Type: EventCreated, Actor: "cluster-api", Object: w.Pool.Ref(), Event: fmt.Sprintf("is created with %d replicas", w.Pool.Replicas), With: w.Pool.Infra.Ref(),
+		})
 		return true
 	}
 	pool := w.Pool

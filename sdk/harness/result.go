@@ -120,6 +120,9 @@ type StoryStep struct {
 	Actor string `json:"actor"`
 	// Object is the object concerned, such as Machine/demo-cp-1.
 	Object string `json:"object"`
+	// With is the object that belongs to it from now on: the Terraform object of a Machine or pool
+	// that is created, the Node of a Machine that finds it; "" in other events.
+	With string `json:"with,omitempty"`
 	// Event says what happens.
 	Event string `json:"event"`
 	// Gate is the id of the gate that the object waits at or passes, such as kcp/endpoint-valid; "" in other events.
