@@ -203,6 +203,9 @@ func (p *play) reconcileMachine(m *Machine) bool {
 				return false
 			}
 		}
+		if !m.Init {
+			m.Server = p.server()
+		}
 		payload := p.cp.Payload(p.w, m, p.rng.Uint64())
 		m.Bootstrap = &payload
 		kind := "join"
@@ -273,7 +276,7 @@ func (p *play) boot(m *Machine) {
 		if m.Infra.Gone || m.Infra.Deleting {
 			return
 		}
-		if !m.Init && !p.apiUp() {
+		if !m.Init && !p.canJoin(m.Server) {
 			p.eng.After(joinRetry, join)
 			return
 		}
@@ -301,23 +304,29 @@ func (p *play) finishMachine(m *Machine) bool {
 	if m.busy {
 		return false
 	}
-	wholesale := p.w.Spec.Deleted
+	// Nothing is drained, and no etcd cared for, when the control plane itself goes (control-planes.md 2.9).
+	wholesale := p.w.Spec.Deleted || p.w.ControlPlane.Deleting
 	switch m.Stage {
 	case stageDrain:
 		if m.Node == nil || wholesale {
 			m.Stage++
 			return true
 		}
-		p.after(m, drainTime, func() {
-			m.Stage++
-			p.tell(EventDrained, "cluster-api", m.Ref(), "is drained")
+		p.stages(m, p.preDrain(m), EventPreDrain, func() {
+			p.after(m, drainTime, func() {
+				m.Stage++
+				p.tell(EventDrained, "cluster-api", m.Ref(), "is drained")
+			})
 		})
 	case stagePreTerminate:
 		if !m.ControlPlane || wholesale || len(p.w.ControlPlaneMachines()) == 1 || m.HookRemoved {
 			m.Stage++
 			return true
 		}
-		p.preTerminate(m, 0)
+		p.stages(m, p.cp.PreTerminate, EventPreTerminate, func() {
+			m.HookRemoved = true
+			m.busy = false
+		})
 	case stageInfrastructure:
 		if !m.Infra.Deleting {
 			m.Infra.Deleting = true
@@ -341,19 +350,33 @@ func (p *play) finishMachine(m *Machine) bool {
 	return false
 }
 
-// preTerminate runs the control plane's stages one after the other.
-func (p *play) preTerminate(m *Machine, n int) {
-	if n == len(p.cp.PreTerminate) {
-		m.HookRemoved = true
-		m.busy = false
+// preDrain returns the control plane's stages before a machine is drained.
+func (p *play) preDrain(m *Machine) []Stage {
+	if !m.ControlPlane || m.HookRemoved {
+		return nil
+	}
+	return p.cp.PreDrain
+}
+
+// stages goes through a control plane's stages one after the other; the machine
+// is busy until then has run.
+func (p *play) stages(m *Machine, stages []Stage, t EventType, then func()) {
+	if len(stages) == 0 {
+		then()
 		return
 	}
-	stage := p.cp.PreTerminate[n]
+	stage := stages[0]
+	if stage.When != nil && !stage.When(p.w) {
+		p.stages(m, stages[1:], t, then)
+		return
+	}
 	m.busy = true
 	p.eng.After(stage.Takes, func() {
-		p.tell(EventPreTerminate, p.cp.Name, m.Ref(), stage.Event)
-		delete(p.serving, m) // etcd and the API server of the node stop here
-		p.preTerminate(m, n+1)
+		p.tell(t, p.cp.Name, m.Ref(), stage.Event)
+		if stage.Stops {
+			delete(p.serving, m) // etcd and the API server of the node stop here
+		}
+		p.stages(m, stages[1:], t, then)
 	})
 }
 
@@ -425,6 +448,7 @@ func (p *play) reconcilePool() bool {
 				return false
 			}
 		}
+		pool.Server = p.server()
 		payload := p.cp.Payload(w, nil, p.rng.Uint64())
 		pool.Bootstrap = &payload
 		p.tell(EventBootstrapData, "bootstrap", pool.Ref(), fmt.Sprintf("has join data (%s, %d bytes)", payload.Format, len(payload.Data)))
@@ -489,7 +513,7 @@ func (p *play) bootPool(ids []string) {
 			if p.w.Pool == nil || p.w.Pool.Infra.Deleting {
 				return
 			}
-			if !p.apiUp() {
+			if !p.canJoin(p.w.Pool.Server) {
 				p.eng.After(joinRetry, join)
 				return
 			}

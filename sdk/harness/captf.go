@@ -111,11 +111,15 @@ func (p *play) clusterInputs() *contract.ClusterInputs {
 // baseClusterInputs are the inputs of a cluster before anything happened.
 func (p *play) baseClusterInputs(object string) *contract.ClusterInputs {
 	version := p.cp.Version
+	var port *int64
+	if p.cfg.Scenario.APIServerPort != 0 {
+		port = &p.cfg.Scenario.APIServerPort
+	}
 	return &contract.ClusterInputs{
 		CommonInputs:      p.common(object),
 		KubernetesVersion: &version,
 		ClusterNetwork: &contract.ClusterNetwork{
-			Pods: []string{"192.168.0.0/16"}, Services: []string{"10.128.0.0/12"},
+			Pods: []string{"192.168.0.0/16"}, Services: []string{"10.128.0.0/12"}, APIServerPort: port,
 		},
 	}
 }

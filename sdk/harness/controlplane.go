@@ -52,6 +52,9 @@ type Operation struct {
 	Create *CreateRow
 	// Victim chooses the machine to delete when it is not nil.
 	Victim func(w *World) *Machine
+	// Requeue is when the control plane looks again at the latest, once it did
+	// this; 0 leaves that to the changes that it watches.
+	Requeue time.Duration
 }
 
 // CreateRow says how a machine is created.
@@ -68,6 +71,31 @@ type Stage struct {
 	Event string
 	// Takes is the virtual time the stage takes.
 	Takes time.Duration
+	// Stops tells that etcd and the API server of the node stop with it.
+	Stops bool
+	// When tells that the stage is gone through; nil means always.
+	When func(w *World) bool
+}
+
+// Registration is one method by which joining nodes find a server of the
+// control plane, for a provider that writes the address of one into what joins.
+type Registration struct {
+	// Name is the method's name in the provider's API.
+	Name string
+	// Servers returns the hosts that nodes may join at while the given
+	// control-plane machines are Ready, oldest first.
+	Servers func(w *World, ready []*Machine) []string
+	// AnyOrder tells that any of the hosts may be the one that a node joins at.
+	AnyOrder bool
+	// Fits tells that a control-plane machine with these addresses can be joined
+	// at; nil when the method uses no address of machines.
+	Fits func(addresses []contract.Address) bool
+	// Needs says in words what Fits asks for.
+	Needs string
+	// Requirement is what a module breaks whose addresses do not fit.
+	Requirement string
+	// Exempt are the requirements that do not apply under this method.
+	Exempt []string
 }
 
 // ControlPlane is what one control-plane provider does, as data. The
@@ -82,10 +110,19 @@ type ControlPlane struct {
 	// Version and NextVersion are Kubernetes versions in the provider's own
 	// spelling, NextVersion the one to upgrade to.
 	Version, NextVersion string
+	// OtherVersion is Version as another distribution spells it, which a module
+	// must accept too (CP-050).
+	OtherVersion string
+	// Admit says what admission makes of what the user asks for: a refusal, or a
+	// warning beside the acceptance; nil admits everything.
+	Admit func(w *World) (refusal, warning string)
 	// Gates come before any operation, in order.
 	Gates []Check
 	// Operations are tried in order.
 	Operations []Operation
+	// Deletion are the gates before the control plane deletes its own machines
+	// when it is deleted itself.
+	Deletion []Check
 	// Initialized is the gate after which the control plane counts as initialised.
 	Initialized Check
 	// Bootstrap are the gates before a machine's bootstrap data is written.
@@ -97,6 +134,13 @@ type ControlPlane struct {
 	Payload func(w *World, m *Machine, nonce uint64) contract.Bootstrap
 	// Rotates tells that the bootstrap data of a pool with Nodes is rewritten, and how often.
 	Rotates time.Duration
+	// Registrations are the methods by which joining nodes find a server, the
+	// default first; nil when every node joins through the endpoint.
+	Registrations []Registration
+	// Packs tells that the provider may hand over bootstrap data that is packed with gzip.
+	Packs bool
+	// PreDrain are the stages before a control-plane machine's Node is drained.
+	PreDrain []Stage
 	// PreTerminate are the stages before a control-plane machine's
 	// infrastructure goes; they are skipped when the whole control plane does.
 	PreTerminate []Stage

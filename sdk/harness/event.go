@@ -38,10 +38,14 @@ const (
 	EventBootstrapData EventType = "bootstrap-data"
 	// EventTokenRotated: the bootstrap Secret of a pool is rewritten.
 	EventTokenRotated EventType = "token-rotated"
+	// EventServers: the hosts that joining nodes may register at change.
+	EventServers EventType = "servers"
 	// EventNodeJoined: a Node registers.
 	EventNodeJoined EventType = "node-joined"
 	// EventNodeRef: Cluster API finds the Node of a Machine or pool.
 	EventNodeRef EventType = "node-ref"
+	// EventPreDrain: a control plane's stage before a Machine's Node is drained.
+	EventPreDrain EventType = "pre-drain"
 	// EventDrained: a Machine's Node is drained.
 	EventDrained EventType = "drained"
 	// EventPreTerminate: a control plane's stage before a Machine's infrastructure goes.
@@ -68,7 +72,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		EventAsked, EventReached, EventCreated, EventDeleted, EventGone, EventWaiting, EventPassed, EventRunStarted, EventRunEnded, EventRunFailed,
-		EventProvisioned, EventEndpointCopied, EventInitialized, EventBootstrapData, EventTokenRotated, EventNodeJoined, EventNodeRef,
-		EventDrained, EventPreTerminate, EventUnhealthy, EventRemediated, EventBackend, EventFault, EventProbed, EventStalled, EventEnded, EventCleanUp,
+		EventProvisioned, EventEndpointCopied, EventInitialized, EventBootstrapData, EventTokenRotated, EventServers, EventNodeJoined, EventNodeRef,
+		EventPreDrain, EventDrained, EventPreTerminate, EventUnhealthy, EventRemediated, EventBackend, EventFault, EventProbed, EventStalled, EventEnded, EventCleanUp,
 	}
 }

@@ -1,6 +1,10 @@
 package harness
 
-import "github.com/captf-toolkit/captf/contract"
+import (
+	"fmt"
+
+	"github.com/captf-toolkit/captf/contract"
+)
 
 // reconcileControlPlane plays the control-plane provider by its table: gates,
 // then at most one operation.
@@ -13,8 +17,16 @@ func (p *play) reconcileControlPlane() bool {
 	if status.Deleting {
 		return p.deleteControlPlane()
 	}
+	if w.Spec.ControlPlaneDeleted {
+		status.Deleting = true
+		p.tell(EventDeleted, "user", p.controlPlaneRef(), "is deleted")
+		return true
+	}
 	if w.Spec.Deleted {
 		return false
+	}
+	if p.updateServers() {
+		return true
 	}
 	for _, gate := range cp.Gates {
 		if !p.openCheck(status, gate, nil) {
@@ -57,6 +69,9 @@ func (p *play) operate(op Operation) bool {
 		Name: name, ControlPlane: true, Init: op.Create.Init,
 		Revision: w.Spec.Revision, Version: w.Spec.Version, FailureDomain: p.failureDomain(),
 	}, infra, cp.Name)
+	if op.Requeue > 0 {
+		p.eng.After(op.Requeue, func() {})
+	}
 	return true
 }
 
@@ -99,6 +114,11 @@ func (p *play) failureDomain() *string {
 // deleteControlPlane deletes all control-plane machines in parallel, without
 // draining and without care for etcd (control-planes.md 2.9).
 func (p *play) deleteControlPlane() bool {
+	for _, gate := range p.cp.Deletion {
+		if !p.openCheck(&p.w.ControlPlane, gate, nil) {
+			return false
+		}
+	}
 	machines := p.w.ControlPlaneMachines()
 	changed := false
 	for _, m := range machines {
@@ -134,4 +154,20 @@ func (p *play) holdCluster() bool {
 // holdMachines tells that a machine's first apply shall lose that race.
 func (p *play) holdMachines() bool {
 	return p.race == RaceClusterFirst && p.w.ControlPlane.Initialized && !p.reapplied()
+}
+
+// admit asks the control plane's admission about what the user asks for.
+func (p *play) admit(step Step) bool {
+	if p.cp.Admit == nil || p.w.Spec.Deleted {
+		return true
+	}
+	refusal, warning := p.cp.Admit(p.w)
+	if refusal != "" {
+		p.fatal(fmt.Errorf("playing the step %s of scenario %s: admission refuses it: %s", step.ID, p.cfg.Scenario.ID, refusal))
+		return false
+	}
+	if warning != "" {
+		p.rec.note("", "", "%s", warning)
+	}
+	return true
 }

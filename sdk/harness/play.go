@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,10 @@ type Config struct {
 	Seed uint64
 	// UserEndpoint is an endpoint that the user gives the Cluster; nil leaves it to the module.
 	UserEndpoint *contract.Endpoint
+	// Registration is the method by which joining nodes find a server, "" the
+	// control plane's default; RegistrationAddress is the host of a method that
+	// lets the user give one. What a scenario says of them goes first.
+	Registration, RegistrationAddress string
 	// Allow are ids of requirements whose failure is only noted.
 	Allow []string
 	// Keep leaves what exists at the end as it is, instead of destroying it.
@@ -100,6 +105,8 @@ type play struct {
 	machineNoise bool
 	// hostnameNoted tells that one Hostname that is none was noted; one is enough.
 	hostnameNoted bool
+	// serverBag are the hosts that no node was sent to in this round.
+	serverBag []string
 	// deleted counts the machines that were destroyed.
 	deleted int
 	// failedRun says which module run ended the story; "" when none did.
@@ -182,6 +189,14 @@ func newPlay(ctx context.Context, cfg Config) *play {
 	}
 	p.endpointSource = contract.InitialEndpointSource(endpoint, nil)
 	p.w.Cluster.Endpoint = endpoint
+	registration, err := p.cp.FindRegistration(cmp.Or(cfg.Scenario.Registration, cfg.Registration))
+	if err != nil {
+		p.fatal(err)
+	}
+	p.w.Registration = registration
+	p.w.RegistrationAddress = cmp.Or(cfg.Scenario.RegistrationAddress, cfg.RegistrationAddress)
+	p.w.ControlPlane.Annotations = cfg.Scenario.Annotations
+	p.w.Bootstrap = cfg.Scenario.Bootstrap
 	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser)
 	p.rec.clean = quiet.clean
 	return p
@@ -196,6 +211,9 @@ func (p *play) playSteps() {
 		}
 		p.tell(EventAsked, "user", "Cluster/"+p.w.Cluster.Name, step.Title)
 		step.Ask(&p.w.Spec, p.cp)
+		if !p.admit(step) {
+			return
+		}
 		if !p.hasPool {
 			p.w.Spec.PoolSize = 0
 		}
@@ -266,7 +284,7 @@ func (p *play) fatal(err error) {
 // Refreshes and token rotations that change nothing leave it alone.
 func (p *play) fingerprint() string {
 	w := p.w
-	s := fmt.Sprint(w.Infra.Provisioned, w.Infra.Gone, w.Infra.Running == OpApply, w.Infra.Running == OpDestroy, w.Cluster.Endpoint.Valid(),
+	s := fmt.Sprint(len(w.ControlPlane.Servers), w.Infra.Provisioned, w.Infra.Gone, w.Infra.Running == OpApply, w.Infra.Running == OpDestroy, w.Cluster.Endpoint.Valid(),
 		w.Cluster.InfrastructureProvisioned, w.Cluster.ControlPlaneInitialized, w.ControlPlane.Gone, len(w.Nodes))
 	for _, m := range w.Machines {
 		s += fmt.Sprint(m.Name, m.Bootstrap != nil, m.Provisioned, m.Node != nil, m.Stage, m.Infra.AppliedHash != "", m.Infra.Running == OpApply, m.Infra.Gone)

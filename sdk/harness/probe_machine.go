@@ -104,8 +104,9 @@ func (d *drill) machineVariations(in contract.MachineInputs, domains []string) [
 			c.Bootstrap.Data = pad(c.Bootstrap.Data, kib<<10)
 		})
 	}
-	version := strings.SplitN(d.p.cp.Version, "+", 2)[0] + "+rke2r1"
-	add("CP-050", "kubernetes_version "+version, func(c *contract.MachineInputs) { c.KubernetesVersion = &version })
+	if version := d.p.cp.OtherVersion; version != "" {
+		add("CP-050", "kubernetes_version "+version, func(c *contract.MachineInputs) { c.KubernetesVersion = &version })
+	}
 	for _, domain := range domains {
 		add("CP-014", "failure_domain "+domain, func(c *contract.MachineInputs) { c.FailureDomain = &domain })
 	}

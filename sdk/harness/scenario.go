@@ -21,6 +21,17 @@ type Scenario struct {
 	Race Race
 	// UserEndpoint gives the Cluster an endpoint from the start (K11).
 	UserEndpoint bool
+	// Registration is the registration method that the scenario is about; ""
+	// leaves it to the user.
+	Registration string
+	// RegistrationAddress is the host for joining that the user gives.
+	RegistrationAddress string
+	// Annotations are those of the control-plane object.
+	Annotations map[string]string
+	// Bootstrap is how bootstrap data is written.
+	Bootstrap BootstrapOptions
+	// APIServerPort is the API server's port that the user asks for; 0 asks for none.
+	APIServerPort int64
 	// NodeProviderID makes Nodes carry another providerID than the cloud's rule
 	// gives them (K17); nil keeps to the rule.
 	NodeProviderID func(emitted string) string

@@ -29,6 +29,13 @@ type World struct {
 	Nodes []*Node
 	// Connected tells that ClusterCache holds a connection through the endpoint.
 	Connected bool
+	// Registration is the method by which joining nodes find a server; nil when
+	// every node joins through the endpoint.
+	Registration *Registration
+	// RegistrationAddress is the host that the user gives for joining; "" for none.
+	RegistrationAddress string
+	// Bootstrap is how bootstrap data is written.
+	Bootstrap BootstrapOptions
 }
 
 // Spec is what the user asks for.
@@ -47,6 +54,8 @@ type Spec struct {
 	Version string
 	// Deleted tells that the user deleted the Cluster.
 	Deleted bool
+	// ControlPlaneDeleted tells that the user deleted the control-plane object alone.
+	ControlPlaneDeleted bool
 }
 
 // Cluster is the Cluster object, as far as modules can notice it.
@@ -70,6 +79,11 @@ type ControlPlaneStatus struct {
 	Created bool
 	// Initialized is status.initialization.controlPlaneInitialized; it never reverts.
 	Initialized bool
+	// Servers are the hosts that joining nodes may register at, for a provider
+	// that tells them in its status.
+	Servers []string
+	// Annotations are those that the user gives the object.
+	Annotations map[string]string
 	// Deleting tells that the object is being deleted.
 	Deleting bool
 	// Gone tells that the object is deleted.
@@ -91,6 +105,8 @@ type Machine struct {
 	FailureDomain *string
 	// Bootstrap is the content of the bootstrap Secret; nil until it exists.
 	Bootstrap *contract.Bootstrap
+	// Server is the host that its bootstrap data joins at; "" when that is not said apart.
+	Server string
 	// Infra is the TerraformMachine.
 	Infra *Infra
 	// ProviderID is spec.providerID, copied from the TerraformMachine.
@@ -111,6 +127,12 @@ type Machine struct {
 	busy bool
 }
 
+// Ready tells that the Machine's infrastructure is Ready and its Node is found,
+// which is what its condition Ready sums up.
+func (m *Machine) Ready() bool {
+	return m.Provisioned && m.Node != nil && m.Infra.HealthOf().Condition().Status == contract.ConditionTrue
+}
+
 // Ref returns the machine's name as the story writes it.
 func (m *Machine) Ref() string { return "Machine/" + m.Name }
 
@@ -123,6 +145,8 @@ type Pool struct {
 	Version string
 	// Bootstrap is the content of the bootstrap Secret; nil until it exists.
 	Bootstrap *contract.Bootstrap
+	// Server is the host that its bootstrap data joins at; "" when that is not said apart.
+	Server string
 	// Rotation counts how often the bootstrap Secret was rewritten.
 	Rotation int
 	Infra    *Infra

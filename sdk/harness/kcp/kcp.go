@@ -8,6 +8,7 @@
 package kcp
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -36,8 +37,11 @@ func New() *harness.ControlPlane {
 		Distribution: "kubeadm",
 		Version:      "v1.35.2",
 		NextVersion:  "v1.36.0",
+		OtherVersion: "v1.35.2+rke2r1",
+		Admit:        admit,
 		Gates:        gates(),
 		Operations:   operations(),
+		Deletion:     deletion(),
 		Initialized:  initialized(),
 		Bootstrap:    bootstrap(),
 		PoolBootstrap: []harness.Check{
@@ -47,7 +51,7 @@ func New() *harness.ControlPlane {
 		Rotates: tokenRotation,
 		PreTerminate: []harness.Stage{
 			{ID: "leadership-moved", Event: "etcd leadership is moved away", Takes: 2 * time.Second},
-			{ID: "etcd-member-removed", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry},
+			{ID: "etcd-member-removed", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry, Stops: true},
 		},
 		InitTime:    100 * time.Second,
 		JoinTime:    70 * time.Second,
@@ -91,6 +95,41 @@ func gates() []harness.Check {
 			Open: func(w *harness.World, _ *harness.Machine) (bool, any) { return w.Cluster.Endpoint.Valid(), nil },
 		},
 	}
+}
+
+// admit is the admission of KubeadmControlPlane (control-planes.md 2.4, 2.10).
+func admit(w *harness.World) (refusal, warning string) {
+	switch n := w.Spec.ControlPlanes; {
+	case n < 1:
+		return fmt.Sprintf("%d replicas, and at least 1 is needed", n), ""
+	case n%2 == 0:
+		return fmt.Sprintf("%d replicas, and with etcd on the control-plane nodes the number must be odd", n), ""
+	case w.Bootstrap.Gzip:
+		return "bootstrap data packed with gzip, which the kubeadm bootstrap provider never makes", ""
+	case w.Bootstrap.Format != "" && w.Bootstrap.Format != "cloud-config":
+		return fmt.Sprintf("bootstrap format %s, which is off by default (feature gate KubeadmBootstrapFormatIgnition)", w.Bootstrap.Format), ""
+	}
+	return "", ""
+}
+
+// deletion are the gates before the control plane deletes its own machines
+// (control-planes.md 2.9).
+func deletion() []harness.Check {
+	return []harness.Check{{
+		Gate: harness.Gate{
+			ID: "kcp/others-gone", WaitsFor: "the deletion of every Machine and MachinePool that is not the control plane's",
+			Source: "control-planes.md 2.9", Retry: deletingRetry,
+		},
+		Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+			if workers := w.Workers(); len(workers) > 0 {
+				return false, workers[0]
+			}
+			if w.Pool != nil {
+				return false, w.Pool
+			}
+			return true, nil
+		},
+	}}
 }
 
 // operations are steps 14 and 15 of control-planes.md 2.1; the first that is
