@@ -96,8 +96,8 @@ var borders = []border{
 		reason: "a control plane is a table that commands choose; the engine and the runner work with any",
 	},
 	{
-		from: []string{"..."}, except: []string{"contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/contracttest/..."},
-		never:  []string{"testing", "contract/golden", "sdk/runtime/runtimetest", "images/imagetest"},
+		from: []string{"..."}, except: []string{"contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/module/readmetest", "sdk/contracttest/..."},
+		never:  []string{"testing", "contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/module/readmetest"},
 		direct: true,
 		reason: "support for tests does not belong in binaries",
 	},
