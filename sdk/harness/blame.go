@@ -41,6 +41,11 @@ func (p *play) stall() {
 	if more := p.explain(subject, g); more != "" {
 		s.Message += ". " + more
 	}
+	if r, found := p.obstacle(subject, g); found {
+		if role := p.blameBalancer(s, r); role != "" {
+			g.Role, g.Output = role, ""
+		}
+	}
 	p.rec.fail(s.Requirement, g.Role, s.Message, p.placeOf(g)...)
 	p.stop(s)
 }

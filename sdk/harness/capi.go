@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // Gates of Cluster API's own controllers.
@@ -239,12 +240,6 @@ func (p *play) reconcileMachine(m *Machine) bool {
 	return true
 }
 
-// apiUp tells that the workload cluster's API answers: a control-plane node has
-// started and its machine still exists.
-func (p *play) apiUp() bool {
-	return p.w.Cluster.Endpoint.Valid() && len(p.serving) > 0
-}
-
 // initMachine returns the machine that the workload API is waited for from; nil
 // when there is none.
 func (p *play) initMachine() any {
@@ -271,23 +266,34 @@ func (p *play) boot(m *Machine) {
 	if m.Init {
 		least = p.cp.InitTime
 	}
+	takes := least + p.jitter(least)
+	gone := func() bool { return m.Infra.Gone || m.Infra.Deleting }
+	if m.Init {
+		p.eng.After(apiTime(takes), func() {
+			if !gone() {
+				p.serve(m)
+			}
+		})
+	}
 	var join func()
 	join = func() {
-		if m.Infra.Gone || m.Infra.Deleting {
+		if gone() {
 			return
 		}
-		if !m.Init && !p.canJoin(m.Server) {
+		if r := p.connects(m); !r.OK {
+			p.unreached(m, r)
 			p.eng.After(joinRetry, join)
 			return
 		}
+		m.stuck = balancer.Reach{}
 		node := &Node{Name: m.Name, ProviderID: p.nodeProviderID(m), Joined: p.w.Now}
 		p.w.Nodes = append(p.w.Nodes, node)
-		if m.ControlPlane {
-			p.serving[m] = true
-		}
 		p.tell(EventNodeJoined, "node", "Node/"+node.Name, "joins as "+node.ProviderID)
+		if m.ControlPlane {
+			p.serve(m)
+		}
 	}
-	p.eng.After(least+p.jitter(least), join)
+	p.eng.After(takes, join)
 }
 
 // deletion stages of every machine, after those of the control plane.
@@ -374,7 +380,7 @@ func (p *play) stages(m *Machine, stages []Stage, t EventType, then func()) {
 	p.eng.After(stage.Takes, func() {
 		p.tell(t, p.cp.Name, m.Ref(), stage.Event)
 		if stage.Stops {
-			delete(p.serving, m) // etcd and the API server of the node stop here
+			p.stopServing(m) // etcd and the API server of the node stop here
 		}
 		p.stages(m, stages[1:], t, then)
 	})
@@ -390,7 +396,7 @@ func (p *play) after(m *Machine, d time.Duration, fn func()) {
 }
 
 func (p *play) removeNode(m *Machine) {
-	delete(p.serving, m)
+	p.stopServing(m)
 	if m.Node == nil {
 		return
 	}
@@ -513,7 +519,7 @@ func (p *play) bootPool(ids []string) {
 			if p.w.Pool == nil || p.w.Pool.Infra.Deleting {
 				return
 			}
-			if !p.canJoin(p.w.Pool.Server) {
+			if r := p.joins(nil, p.w.Pool.Server); !r.OK {
 				p.eng.After(joinRetry, join)
 				return
 			}

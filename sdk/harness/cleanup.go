@@ -134,7 +134,7 @@ func (p *play) result(left []string) *Result {
 		Stalled: p.stalled, Requirements: p.rec.requirements(notReached), Notes: p.rec.notes, Steps: p.withWaits(),
 		Title: p.cfg.Scenario.Title, Contract: p.cfg.Definition.Version(),
 		Objects: p.made.report(func(name string) bool { return strings.HasPrefix(name, p.probeName("")) }),
-		Modules: map[contract.Role]string{}, Left: left,
+		Modules: map[contract.Role]string{}, Left: left, LoadBalancer: p.loadBalancer(),
 		Timing: Timing{Runtime: p.runs.busy.Seconds(), Runs: p.runs.count},
 	}
 	for _, role := range p.cfg.Modules.Roles() {
@@ -187,6 +187,7 @@ func (p *play) destroyed(i *Infra) {
 		p.noteProtection()
 	case contract.RoleMachine:
 		p.deleted++
+		p.leave(i)
 		p.rec.pass("CP-039", i.Role, "destroy with the recorded inputs succeeds")
 	}
 }

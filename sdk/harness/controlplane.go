@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // Gate is one row of a table of gates: something that a controller waits for
@@ -144,6 +145,9 @@ type ControlPlane struct {
 	// PreTerminate are the stages before a control-plane machine's
 	// infrastructure goes; they are skipped when the whole control plane does.
 	PreTerminate []Stage
+	// FinishInit is the connection that the first node needs to end its start,
+	// once its own control plane serves; nil needs none.
+	FinishInit func(w *World, m *Machine) balancer.Reach
 	// InitTime and JoinTime are the least virtual times from a machine's boot to its Node.
 	InitTime, JoinTime time.Duration
 	// MachineName makes the names of a new machine and its TerraformMachine.
@@ -151,3 +155,15 @@ type ControlPlane struct {
 	// Scenarios are those that can be played with this control plane; the first is the default.
 	Scenarios []Scenario
 }
+
+// finishInit is the connection that the first node needs to end its start.
+func (cp *ControlPlane) finishInit(w *World, m *Machine) balancer.Reach {
+	if cp.FinishInit == nil {
+		return balancer.Reach{OK: true}
+	}
+	return cp.FinishInit(w, m)
+}
+
+// supervises tells that nodes register with a supervisor beside the API, by one
+// of several methods (control-planes.md 3.3).
+func (cp *ControlPlane) supervises() bool { return len(cp.Registrations) > 0 }

@@ -28,7 +28,7 @@ var machineFaults = []fault{
 			info := s.Infos[contract.RoleMachine]
 			info.Membership = &harness.Membership{Pattern: harness.PatternAttachment, Members: []harness.Member{{Address: "terraform_data.other"}}}
 			s.Infos[contract.RoleMachine] = info
-		}, failed: []string{"CP-030"},
+		}, failed: []string{"CP-030"}, gate: "capi/workload-reachable",
 	},
 	{
 		name: "worker joins", scenario: "life", with: func(s *harnesstest.Set) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // checkModules judges what can be known before anything runs: every contract
@@ -304,23 +305,28 @@ func judgeMembership(m *Membership, controlPlane bool, resources []Resource) (f 
 // state and those that do not.
 func memberships(m *Membership, resources []Resource) (joined, missing []string) {
 	for _, member := range m.Members {
-		if member.Listener == "supervisor" {
+		if member.Listener == balancer.ListenerSupervisor {
 			continue // the listener of another control plane
 		}
-		found := ""
-		for _, r := range resources {
-			if (r.Address == member.Address || baseAddress(r.Address) == member.Address) && (member.Path == nil || valueAt(r.Values, member.Path) != nil) {
-				found = r.Address
-				break
-			}
-		}
-		if found == "" {
+		r := joinedBy(member, resources)
+		if r == nil {
 			missing = append(missing, member.Address)
 			continue
 		}
-		joined = append(joined, found)
+		joined = append(joined, r.Address)
 	}
 	return joined, missing
+}
+
+// joinedBy returns the resource in the state by which a member has joined; nil
+// when it has not.
+func joinedBy(member Member, resources []Resource) *Resource {
+	for n, r := range resources {
+		if (r.Address == member.Address || baseAddress(r.Address) == member.Address) && (member.Path == nil || valueAt(r.Values, member.Path) != nil) {
+			return &resources[n]
+		}
+	}
+	return nil
 }
 
 func (p *play) observePool(i *Infra, op Op, run *Run) {

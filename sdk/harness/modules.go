@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // Op is one kind of module run (contract.md 14.1).
@@ -188,35 +189,19 @@ type ExportRead struct {
 	Range string
 }
 
-// Pattern is how machines become backends of the load balancer (control-planes.md 6).
-type Pattern string
+// Pattern is how machines become backends of the load balancer; see [balancer.Pattern].
+type Pattern = balancer.Pattern
 
-// The membership patterns.
+// The membership patterns; see package balancer.
 const (
-	// PatternAttachment: the machine module makes an attachment resource.
-	PatternAttachment Pattern = "A"
-	// PatternSelector: the load balancer selects the instance by an attribute.
-	PatternSelector Pattern = "B"
-	// PatternNone: no module makes a load balancer.
-	PatternNone Pattern = "C"
+	PatternAttachment = balancer.PatternAttachment
+	PatternSelector   = balancer.PatternSelector
+	PatternNone       = balancer.PatternNone
 )
 
-// Membership tells how the instances of a module join the control plane's backends.
-type Membership struct {
-	Pattern Pattern
-	// Declared tells that the module's captf-harness.json says so; otherwise it
-	// was recognised by resource types.
-	Declared bool
-	// Members are the attachments or selectors.
-	Members []Member
-}
+// Membership tells how the instances of a module join the control plane's
+// backends; see [balancer.Membership].
+type Membership = balancer.Membership
 
-// Member is one attachment or selector (harness.md H1).
-type Member struct {
-	// Listener is api or supervisor; "" when unknown.
-	Listener string
-	// Address is a resource address; without an index it covers all instances.
-	Address string
-	// Path is the attribute path of a selector; nil for an attachment.
-	Path []string
-}
+// Member is one attachment or selector; see [balancer.Member].
+type Member = balancer.Member

@@ -75,14 +75,15 @@ type play struct {
 	rng      *rand.Rand
 	rec      *recorder
 
-	blocks   map[any]block
-	retryAt  map[gateKey]time.Duration
-	serving  map[*Machine]bool
-	booted   map[string]bool
-	rotating bool
-	ownerSet bool
-	poolMade bool
-	hasPool  bool
+	blocks  map[any]block
+	retryAt map[gateKey]time.Duration
+	booted  map[string]bool
+	// balanceAt is when the balancer is looked at next.
+	balanceAt time.Duration
+	rotating  bool
+	ownerSet  bool
+	poolMade  bool
+	hasPool   bool
 	// endpointSource and infraEndpoint are the annotation and the field of the
 	// TerraformCluster (contract.md 9.3).
 	endpointSource contract.EndpointSource
@@ -165,7 +166,6 @@ func newPlay(ctx context.Context, cfg Config) *play {
 		rng:     rand.New(rand.NewPCG(cfg.Seed, 0x63617074)), //nolint:gosec // a story must be repeatable, not unpredictable
 		blocks:  map[any]block{},
 		retryAt: map[gateKey]time.Duration{},
-		serving: map[*Machine]bool{},
 		booted:  map[string]bool{},
 		quiet:   map[*Infra]bool{},
 	}
@@ -197,6 +197,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 	p.w.RegistrationAddress = cmp.Or(cfg.Scenario.RegistrationAddress, cfg.RegistrationAddress)
 	p.w.ControlPlane.Annotations = cfg.Scenario.Annotations
 	p.w.Bootstrap = cfg.Scenario.Bootstrap
+	p.w.Balancer = newBalancer(cfg, p.endpointSource == contract.EndpointSourceUser)
 	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser)
 	p.rec.clean = quiet.clean
 	return p

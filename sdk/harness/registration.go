@@ -87,14 +87,6 @@ func (p *play) server() string {
 	return first
 }
 
-// canJoin tells that a control plane answers where a node's bootstrap data
-// sends it: at the endpoint, at an address that the user gave, or at that of one
-// control-plane machine.
-func (p *play) canJoin(server string) bool {
-	owner := p.serverOwner(server)
-	return p.apiUp() && (owner == nil || p.serving[owner])
-}
-
 // serverOwner returns the control-plane machine whose address the host is; nil
 // when it is that of none.
 func (p *play) serverOwner(server string) *Machine {

@@ -51,6 +51,8 @@ type Result struct {
 	Steps []StoryStep `json:"steps"`
 	// Modules are the directories of the modules, by role.
 	Modules map[contract.Role]string `json:"modules"`
+	// LoadBalancer is what the run took the load balancer behind the endpoint to be.
+	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
 	// Kept says where states and logs were kept; "" when they were removed.
 	Kept string `json:"kept,omitempty"`
 	// Left are the objects whose infrastructure still exists.

@@ -166,6 +166,7 @@ func (p *play) decode(i *Infra, in contract.Inputs, run *Run) {
 // instances behind the object boot.
 func (p *play) settleInfra(i *Infra, op Op, in contract.Inputs) {
 	if m := p.ownerOf(i); m != nil && op == OpApply {
+		p.register(m, i.Run.Resources)
 		p.boot(m)
 	}
 	if rendered, ok := in.(*contract.ClusterInputs); ok {

@@ -35,6 +35,8 @@ type Scenario struct {
 	// NodeProviderID makes Nodes carry another providerID than the cloud's rule
 	// gives them (K17); nil keeps to the rule.
 	NodeProviderID func(emitted string) string
+	// HairpinOff makes the balancer lead no backend back to itself (CP-020).
+	HairpinOff bool
 	// Probes tells that the probes run beside the story: module runs on objects
 	// of their own that try what the story does not.
 	Probes bool

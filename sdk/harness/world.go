@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // World is everything that exists in a run: the objects of the management
@@ -36,6 +37,17 @@ type World struct {
 	RegistrationAddress string
 	// Bootstrap is how bootstrap data is written.
 	Bootstrap BootstrapOptions
+	// Balancer is the load balancer behind the endpoint.
+	Balancer *balancer.Balancer
+}
+
+// Reach tells whether a listener of the endpoint leads to a control plane at
+// present, for a machine by its name or for [balancer.Management].
+func (w *World) Reach(from string, l balancer.Listener) balancer.Reach {
+	if !w.Cluster.Endpoint.Valid() {
+		return balancer.Reach{Why: "the Cluster has no endpoint", Requirement: "CP-001"}
+	}
+	return w.Balancer.Reach(w.Now, from, l)
 }
 
 // Spec is what the user asks for.
@@ -125,6 +137,9 @@ type Machine struct {
 	HookRemoved bool
 	// busy tells that a timed stage is under way.
 	busy bool
+	// stuck is why the node's newest attempt to reach the control plane failed;
+	// the zero value before the first and once it has joined.
+	stuck balancer.Reach
 }
 
 // Ready tells that the Machine's infrastructure is Ready and its Node is found,

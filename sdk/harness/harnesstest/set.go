@@ -20,6 +20,7 @@ import (
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // Set is a set of simulated modules. The zero value is not usable; see New.
@@ -69,7 +70,10 @@ func New(roles ...contract.Role) *Set {
 			info.ExportReads = []harness.ExportRead{{Path: []string{"backend_id"}, Range: "modules/machine/main.tf:7"}}
 			info.Membership = &harness.Membership{
 				Pattern: harness.PatternAttachment, Declared: true,
-				Members: []harness.Member{{Listener: "api", Address: "terraform_data.backend_member"}},
+				Members: []harness.Member{
+					{Listener: balancer.ListenerAPI, Address: "terraform_data.backend_member"},
+					{Listener: balancer.ListenerSupervisor, Address: "terraform_data.backend_member"},
+				},
 			}
 		}
 		s.Infos[role] = info

@@ -14,6 +14,7 @@ import (
 
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // Name is the short name of the control plane.
@@ -53,6 +54,7 @@ func New() *harness.ControlPlane {
 			{ID: "leadership-moved", Event: "etcd leadership is moved away", Takes: 2 * time.Second},
 			{ID: "etcd-member-removed", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry, Stops: true},
 		},
+		FinishInit:  finishInit,
 		InitTime:    100 * time.Second,
 		JoinTime:    70 * time.Second,
 		MachineName: machineName,
@@ -204,7 +206,9 @@ func preflight() []harness.Check {
 				Source: "control-planes.md 2.3", Retry: preflightRetry,
 				Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
 			},
-			Open: func(w *harness.World, _ *harness.Machine) (bool, any) { return w.Connected, nil },
+			Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+				return w.Connected && reachable(w), nil
+			},
 		},
 	}
 }
@@ -222,18 +226,29 @@ func initialized() harness.Check {
 			for _, n := range w.Nodes {
 				for _, m := range w.ControlPlaneMachines() {
 					if m.Init && m.Name == n.Name {
-						return true, nil
+						return reachable(w), nil
 					}
 				}
 			}
 			for _, m := range w.ControlPlaneMachines() {
-				if !m.Provisioned {
+				if m.Node == nil {
 					return false, m
 				}
 			}
 			return false, nil
 		},
 	}
+}
+
+// reachable tells that the management cluster reaches the workload cluster's API.
+func reachable(w *harness.World) bool {
+	return w.Reach(balancer.Management, balancer.ListenerAPI).OK
+}
+
+// finishInit is control-planes.md 2.11: the first node's admin.conf and
+// kubelet.conf point at the endpoint, so it has to reach itself through it.
+func finishInit(w *harness.World, m *harness.Machine) balancer.Reach {
+	return w.Reach(m.Name, balancer.ListenerAPI)
 }
 
 // bootstrap are the rows of control-planes.md 2.10 for Machines.

@@ -81,6 +81,7 @@ var table = []Row{
 		Question: "does the health check of 9345 use TCP or expect 403 on /v1-rke2/readyz?"},
 	{ID: "CP-020", Roles: cluster, Level: Must, Ways: mp,
 		Title:    "make the endpoint reachable from the backend nodes themselves (hairpin)",
+		Remedy:   "let the balancer hide the client's address from its backends (source NAT, a proxy, no client IP preservation): a backend then reaches itself",
 		Question: "can the first control-plane node reach the endpoint that forwards to itself?"},
 	{ID: "CP-021", Roles: cluster, Level: Must, Ways: []Way{WayLive},
 		Title:    "make the endpoint reachable from the management cluster and from every node",

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -156,9 +157,11 @@ func decodeMember(item *jsonNode, keys []string) (declaredMember, error) {
 			return m, item.errorf("the entry has no key %q", k)
 		}
 	}
-	if m.Listener, err = fields["listener"].oneOf("api", "supervisor"); err != nil {
+	listener, err := fields["listener"].oneOf(string(balancer.ListenerAPI), string(balancer.ListenerSupervisor))
+	if err != nil {
 		return m, err
 	}
+	m.Listener = balancer.Listener(listener)
 	if m.Address, err = fields["address"].text(); err != nil {
 		return m, err
 	}
