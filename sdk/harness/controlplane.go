@@ -44,6 +44,8 @@ type Check struct {
 type Operation struct {
 	// ID names the operation, such as scale-up.
 	ID string
+	// Source is the row of control-planes.md that the operation comes from.
+	Source string
 	// When tells that the operation is due.
 	When func(w *World) bool
 	// Preflight are the gates before it; the subject is the machine that
@@ -68,6 +70,8 @@ type CreateRow struct {
 type Stage struct {
 	// ID names the stage, such as etcd-member-removed.
 	ID string
+	// Source is the row of control-planes.md that the stage comes from.
+	Source string
 	// Event is the story's line when it is done.
 	Event string
 	// Takes is the virtual time the stage takes.
@@ -83,6 +87,8 @@ type Stage struct {
 type Registration struct {
 	// Name is the method's name in the provider's API.
 	Name string
+	// Source is the row of control-planes.md that the method comes from.
+	Source string
 	// Servers returns the hosts that nodes may join at while the given
 	// control-plane machines are Ready, oldest first.
 	Servers func(w *World, ready []*Machine) []string

@@ -51,8 +51,8 @@ func New() *harness.ControlPlane {
 		Payload: payload,
 		Rotates: tokenRotation,
 		PreTerminate: []harness.Stage{
-			{ID: "leadership-moved", Event: "etcd leadership is moved away", Takes: 2 * time.Second},
-			{ID: "etcd-member-removed", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry, Stops: true},
+			{ID: "leadership-moved", Source: "control-planes.md 2.5 #4", Event: "etcd leadership is moved away", Takes: 2 * time.Second},
+			{ID: "etcd-member-removed", Source: "control-planes.md 2.5 #4", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry, Stops: true},
 		},
 		FinishInit:  finishInit,
 		InitTime:    100 * time.Second,
@@ -141,30 +141,35 @@ func operations() []harness.Operation {
 	return []harness.Operation{
 		{
 			ID:     "init",
+			Source: "control-planes.md 2.1 #15",
 			When:   func(w *harness.World) bool { return len(w.ControlPlaneMachines()) == 0 && w.Spec.ControlPlanes > 0 },
 			Create: &harness.CreateRow{Init: true},
 		},
 		{
-			ID: "rollout-create",
+			ID:     "rollout-create",
+			Source: "control-planes.md 2.4",
 			When: func(w *harness.World) bool {
-				return len(outdated(w)) > 0 && len(w.ControlPlaneMachines()) < w.Spec.ControlPlanes+w.Spec.MaxSurge
+				return w.OutdatedControlPlane() && len(w.ControlPlaneMachines()) < w.Spec.ControlPlanes+w.Spec.MaxSurge
 			},
 			Preflight: preflight, Create: &harness.CreateRow{},
 		},
 		{
 			ID:        "rollout-delete",
-			When:      func(w *harness.World) bool { return len(outdated(w)) > 0 },
-			Preflight: preflight, Victim: victim,
+			Source:    "control-planes.md 2.4",
+			When:      func(w *harness.World) bool { return w.OutdatedControlPlane() },
+			Preflight: preflight, Victim: (*harness.World).Victim,
 		},
 		{
 			ID:        "scale-up",
+			Source:    "control-planes.md 2.1 #15",
 			When:      func(w *harness.World) bool { return len(w.ControlPlaneMachines()) < w.Spec.ControlPlanes },
 			Preflight: preflight, Create: &harness.CreateRow{},
 		},
 		{
 			ID:        "scale-down",
+			Source:    "control-planes.md 2.1 #15",
 			When:      func(w *harness.World) bool { return len(w.ControlPlaneMachines()) > w.Spec.ControlPlanes },
-			Preflight: preflight, Victim: victim,
+			Preflight: preflight, Victim: (*harness.World).Victim,
 		},
 	}
 }
@@ -286,35 +291,4 @@ func initializedForBootstrap() harness.Check {
 			return w.Cluster.ControlPlaneInitialized, &w.ControlPlane.Initialized
 		},
 	}
-}
-
-func outdated(w *harness.World) []*harness.Machine {
-	return w.MachinesWhere(func(m *harness.Machine) bool { return m.ControlPlane && w.Outdated(m) })
-}
-
-// victim is the machine to delete: outdated ones first, then in the failure
-// domain with most machines, the oldest (control-planes.md 2.4).
-func victim(w *harness.World) *harness.Machine {
-	candidates := outdated(w)
-	if len(candidates) == 0 {
-		candidates = w.ControlPlaneMachines()
-	}
-	count := map[string]int{}
-	for _, m := range candidates {
-		count[domain(m)]++
-	}
-	var best *harness.Machine
-	for _, m := range candidates { // oldest first
-		if best == nil || count[domain(m)] > count[domain(best)] {
-			best = m
-		}
-	}
-	return best
-}
-
-func domain(m *harness.Machine) string {
-	if m.FailureDomain == nil {
-		return ""
-	}
-	return *m.FailureDomain
 }
