@@ -140,8 +140,15 @@ func (p *play) deleteCluster() bool {
 // in one pass.
 func (p *play) reconcileWorkers() bool {
 	w := p.w
-	if w.Spec.Deleted || len(w.Workers()) >= w.Spec.Workers {
+	if w.Spec.Deleted {
 		return false
+	}
+	changed := false
+	for workers := w.Workers(); len(workers) > w.Spec.Workers; workers = workers[:len(workers)-1] {
+		changed = p.deleteMachine(workers[len(workers)-1], "machineset") || changed // the newest, so that the story is the same again
+	}
+	if changed || len(w.Workers()) >= w.Spec.Workers {
+		return changed
 	}
 	if !p.open(&w.Spec, gateMachineSet, func() (bool, any) {
 		if !w.Cluster.ControlPlaneInitialized {

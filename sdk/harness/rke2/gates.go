@@ -3,6 +3,7 @@ package rke2
 import (
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // gates are the early gates in their order: infrastructure, certificates,
@@ -148,7 +149,9 @@ func preflight() []harness.Check {
 				Source: source, Retry: preflightRetry,
 				Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
 			},
-			Open: func(w *harness.World, _ *harness.Machine) (bool, any) { return w.Connected, nil },
+			Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+				return w.Connected && reachable(w), nil
+			},
 		},
 	}
 }
@@ -171,7 +174,7 @@ func initialized() harness.Check {
 				}
 				for _, n := range w.Nodes {
 					if m.Init && m.Name == n.Name {
-						return true, nil
+						return reachable(w), nil
 					}
 				}
 			}
@@ -179,13 +182,18 @@ func initialized() harness.Check {
 				return true, nil
 			}
 			for _, m := range machines {
-				if !m.Provisioned {
+				if m.Node == nil {
 					return false, m
 				}
 			}
 			return false, nil
 		},
 	}
+}
+
+// reachable tells that the management cluster reaches the workload cluster's API.
+func reachable(w *harness.World) bool {
+	return w.Reach(balancer.Management, balancer.ListenerAPI).OK
 }
 
 // bootstrap are the gates before a Machine's RKE2Config has its data.
