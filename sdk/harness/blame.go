@@ -144,6 +144,12 @@ type blamed struct {
 // moduleFailed ends the story because a module run failed, and blames one
 // requirement (harness.md H3).
 func (p *play) moduleFailed(i *Infra, op Op, in contract.Inputs, run *Run) {
+	if p.declines(op, in, run) {
+		p.declined, p.stopped = true, true
+		p.rec.note(i.Role, "", "the %s module refuses bootstrap data that is packed with gzip, as it may: ask the bootstrap provider for data that is not packed (%s)", i.Role, firstError(run))
+		p.tell(EventEnded, "harness", i.Ref(), "the story ends: the module refuses packed bootstrap data, as it may")
+		return
+	}
 	b := p.blame(i, op, in, run)
 	reason := fmt.Sprintf("%s of %s fails: %s", op, i.Ref(), firstError(run))
 	if b.why != "" {
@@ -242,6 +248,9 @@ func (p *play) blameMachine(i *Infra, op Op, in *contract.MachineInputs, run *Ru
 	if run.Hung != nil {
 		return blamed{id: idApply} // every further try would hang as long
 	}
+	if b, ok := p.blameSpelling(in); ok {
+		return b
+	}
 	other := *in
 	if in.FailureDomain != nil {
 		other.FailureDomain = nil
@@ -330,4 +339,43 @@ func (p *play) works(role contract.Role, op Op, in contract.Inputs) bool {
 	p.drills = append(p.drills, d)
 	run := d.run(op, name, in)
 	return run != nil && !run.Failed
+}
+
+// declines tells that a module refuses what a scenario asks it and what it may
+// refuse: packed bootstrap data, with a condition of its own.
+func (p *play) declines(op Op, in contract.Inputs, run *Run) bool {
+	m, ok := in.(*contract.MachineInputs)
+	if !ok || op != OpApply || !p.w.Bootstrap.Gzip || !refuses(run) {
+		return false
+	}
+	b, found := p.blameSpelling(m)
+	return found && b.id == "CP-047"
+}
+
+// blameSpelling finds out whether an apply fails over build metadata in the
+// version, over names that are not the same, or over a packed payload.
+func (p *play) blameSpelling(in *contract.MachineInputs) (blamed, bool) {
+	if v := in.KubernetesVersion; v != nil && strings.Contains(*v, "+") {
+		plain, _, _ := strings.Cut(*v, "+")
+		other := *in
+		other.KubernetesVersion = &plain
+		if p.works(contract.RoleMachine, OpApply, &other) {
+			return blamed{id: "CP-050", why: "the same apply with kubernetes_version " + plain + " succeeds"}, true
+		}
+	}
+	if in.Object.Name != in.MachineName {
+		other := *in
+		other.MachineName = p.probeName("blame") // as works names the object
+		if p.works(contract.RoleMachine, OpApply, &other) {
+			return blamed{id: "CP-052", why: "the same apply with captf_object.name equal to machine_name succeeds"}, true
+		}
+	}
+	if p.w.Bootstrap.Gzip {
+		other := *in
+		other.Bootstrap = contract.Bootstrap{Data: unpack(in.Bootstrap.Data), Format: in.Bootstrap.Format}
+		if other.Bootstrap.Data != nil && p.works(contract.RoleMachine, OpApply, &other) {
+			return blamed{id: "CP-047", why: "the same apply with the payload unpacked succeeds"}, true
+		}
+	}
+	return blamed{}, false
 }

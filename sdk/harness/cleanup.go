@@ -149,7 +149,7 @@ func (p *play) result(left []string) *Result {
 	}
 	// A story that did not come to its end is no pass, whatever is allowed: allowing a requirement only
 	// keeps a story that went on from failing.
-	failed := p.stopped || len(left) > 0 && !p.cfg.Keep
+	failed := p.stopped && !p.declined || len(left) > 0 && !p.cfg.Keep
 	for _, q := range r.Requirements {
 		failed = failed || q.Status == StatusFailed
 	}

@@ -227,9 +227,13 @@ func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *
 	}
 	p.judgeSharedAddress(i)
 	p.noteHostnames(out.Addresses)
+	p.judgeRegistration(in, out)
 	if op != OpApply {
 		return
 	}
+	p.judgeSpelling(in)
+	p.judgePacked(in, run)
+	p.judgeSupervisor(p.cfg.Modules.Module(role).Membership, in, run.Resources)
 	if f, ok := judgeMembership(p.cfg.Modules.Module(role).Membership, in.ControlPlane, run.Resources); ok {
 		p.rec.add(f)
 	}

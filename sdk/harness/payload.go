@@ -163,3 +163,20 @@ func judgePassage(planned json.RawMessage, b contract.Bootstrap) finding {
 	}
 	return f
 }
+
+// judgePacked judges that packed bootstrap data of the story reached the state
+// of a machine unchanged (CP-047).
+func (p *play) judgePacked(in *contract.MachineInputs, run *Run) {
+	if !p.w.Bootstrap.Gzip || !in.ControlPlane {
+		return
+	}
+	stored := map[string]any{}
+	for _, r := range run.Resources {
+		stored[r.Address] = map[string]any{"values": r.Values}
+	}
+	raw, err := json.Marshal(stored)
+	if err != nil {
+		return // attributes were read from JSON
+	}
+	p.rec.add(judgePassage(raw, in.Bootstrap))
+}

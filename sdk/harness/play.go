@@ -106,6 +106,8 @@ type play struct {
 	machineNoise bool
 	// hostnameNoted tells that one Hostname that is none was noted; one is enough.
 	hostnameNoted bool
+	// declined tells that the story ended because a module refuses what it may.
+	declined bool
 	// serverBag are the hosts that no node was sent to in this round.
 	serverBag []string
 	// deleted counts the machines that were destroyed.
@@ -199,6 +201,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 	p.w.Bootstrap = cfg.Scenario.Bootstrap
 	p.w.Balancer = newBalancer(cfg, p.endpointSource == contract.EndpointSourceUser)
 	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser)
+	p.rec.exempt = p.w.Registration.exemptions()
 	p.rec.clean = quiet.clean
 	return p
 }

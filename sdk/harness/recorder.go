@@ -61,6 +61,8 @@ type recorder struct {
 	notes          []Note
 	patternNone    bool
 	endpointByUser bool
+	// exempt are requirements that the chosen registration method does not ask for; the value says why.
+	exempt map[string]string
 	// noMembership tells that the machine module does not say how its machines become backends.
 	noMembership bool
 	// seen is the run that is being judged; nil when the judgement is about none.
@@ -91,6 +93,9 @@ func (r *recorder) applies(row requirements.Row) (ok bool, reason string) {
 	}
 	if row.ID == "CP-001" && r.endpointByUser {
 		return false, "the user provides the endpoint"
+	}
+	if reason := r.exempt[row.ID]; reason != "" {
+		return false, reason
 	}
 	return true, ""
 }

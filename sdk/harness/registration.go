@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // BootstrapOptions are how the user wants bootstrap data to be written.
@@ -36,6 +37,18 @@ func (cp *ControlPlane) FindRegistration(name string) (*Registration, error) {
 		names = append(names, cp.Registrations[n].Name)
 	}
 	return nil, fmt.Errorf("choosing the registration method %q: it is one of %s", name, strings.Join(names, ", "))
+}
+
+// exemptions are the requirements that the method does not ask for, and why.
+func (r *Registration) exemptions() map[string]string {
+	if r == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, id := range r.Exempt {
+		out[id] = "the registration method " + r.Name + " does not ask for it"
+	}
+	return out
 }
 
 // updateServers sets the hosts that joining nodes may register at, as the
@@ -125,4 +138,48 @@ func addressTypes(addresses []contract.Address) string {
 		return "no address"
 	}
 	return "only " + strings.Join(types, ", ")
+}
+
+// judgeSpelling judges what the story itself shows of names and versions that
+// are not spelled alike: a machine was applied with them (CP-050, CP-052).
+func (p *play) judgeSpelling(in *contract.MachineInputs) {
+	if in.Object.Name != in.MachineName {
+		p.rec.pass("CP-052", contract.RoleMachine, "applied with captf_object.name unlike machine_name")
+	}
+	if v := in.KubernetesVersion; v != nil && strings.Contains(*v, "+") {
+		p.rec.pass("CP-050", contract.RoleMachine, "applied with kubernetes_version "+*v)
+	}
+}
+
+// judgeSupervisor judges that a machine joins the listener of the supervisor
+// exactly when it is a control-plane machine (CP-031, CP-032).
+func (p *play) judgeSupervisor(m *Membership, in *contract.MachineInputs, resources []Resource) {
+	if !p.cp.supervises() || m == nil || m.Pattern == PatternNone || p.w.Balancer.Direct() {
+		return
+	}
+	var joined, wanted []string
+	for _, member := range m.Members {
+		r := joinedBy(member, resources)
+		switch {
+		case r != nil && slices.Contains(listenersOf(member, *r), balancer.ListenerSupervisor):
+			joined = append(joined, r.Address)
+		case r == nil && member.Listener == balancer.ListenerSupervisor:
+			wanted = append(wanted, member.Address)
+		}
+	}
+	if !in.ControlPlane {
+		if len(joined) > 0 {
+			p.rec.fail("CP-031", contract.RoleMachine, "a worker joins the supervisor's backends: "+strings.Join(joined, ", "))
+		}
+		return
+	}
+	reason := "a control-plane machine does not join the supervisor listener through " + strings.Join(wanted, ", ")
+	switch {
+	case len(wanted) > 0:
+	case m.Declared:
+		reason = "captf-harness.json declares no attachment or selector of the supervisor listener, so nothing joins it"
+	default:
+		reason = "no attachment of a control-plane machine is to the supervisor listener"
+	}
+	p.rec.add(judge(len(joined) > 0 && len(wanted) == 0, "CP-032", contract.RoleMachine, reason, "joined the supervisor listener through "+strings.Join(joined, ", ")))
 }

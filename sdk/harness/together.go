@@ -133,7 +133,11 @@ func (d *drill) packed(run *Run) {
 	if run == nil || !run.Failed || refuses(run) {
 		return
 	}
-	d.add(finding{id: idContract + "bootstrap_data", role: d.role, status: StatusFailed, reason: "the plan with a gzip payload fails: " + firstError(run) +
+	id := idContract + "bootstrap_data"
+	if d.p.cp.Packs && d.role == contract.RoleMachine {
+		id = "CP-047"
+	}
+	d.add(finding{id: id, role: d.role, status: StatusFailed, reason: "the plan with a gzip payload fails: " + firstError(run) +
 		"; the decoded payload is bytes and need not be UTF-8 text, so base64decode() breaks over it (CP-047): " +
 		"hand bootstrap_data to an argument that takes base64, or refuse with a precondition what starts with H4sI"})
 }

@@ -22,7 +22,7 @@ const (
 // joining at addresses of machines.
 var (
 	endpointOnly = []string{"CP-016", "CP-019", "CP-032"}
-	machineOnly  = []string{"CP-043", "CP-044"}
+	machineOnly  = []string{"CP-043"}
 )
 
 // registrations are the rows of control-planes.md 3.3.
