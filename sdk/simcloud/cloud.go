@@ -54,8 +54,7 @@ type Object struct {
 	// Serial is its place in the order in which all objects were made, from 1.
 	Serial int `json:"serial"`
 
-	claims []string
-	size   int
+	size int
 }
 
 // Get returns an attribute by its path; see [Context.Attr].
@@ -67,7 +66,6 @@ func (o *Object) Text(path string) string { return text(o.Get(path)) }
 func (o *Object) clone() *Object {
 	c := *o
 	c.Attributes, _ = normal(o.Attributes).(map[string]any)
-	c.claims = slices.Clone(o.claims)
 	return &c
 }
 
@@ -281,7 +279,6 @@ func (c *Cloud) replace(o *Object) error {
 	c.size += size - old.size
 	delete(c.byID, place(old.Type, old.ID))
 	o.size, o.Serial = size, old.Serial
-	o.claims = old.claims
 	c.objects[o.Key] = o
 	c.byID[place(o.Type, o.ID)] = o
 	return nil

@@ -116,8 +116,8 @@ type TypeRule struct {
 	// if the attribute b is true. "-a" takes back what the persona says of every type.
 	ForceNew []string
 	// Cloud are the optional attributes that the cloud decides when they are not set.
-	// Schemas derived from language bindings do not tell them from others; those of
-	// real providers do, and then this list only adds.
+	// Schemas derived from language bindings do not tell them from others; for those of
+	// real providers, which do, the list is not needed and not looked at.
 	Cloud []string
 	// Plain are optional attributes that their name would make ones that the cloud decides.
 	Plain []string

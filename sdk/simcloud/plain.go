@@ -56,7 +56,7 @@ func plainAt(v tftypes.Value, depth int) any {
 	case t.Is(tftypes.Number):
 		n := new(big.Float)
 		if v.As(&n) == nil {
-			return json.Number(n.Text('g', -1))
+			return json.Number(decimal(n))
 		}
 	case t.Is(tftypes.Object{}), t.Is(tftypes.Map{}):
 		var m map[string]tftypes.Value
@@ -81,6 +81,15 @@ func plainAt(v tftypes.Value, depth int) any {
 		return out
 	}
 	return nil
+}
+
+// decimal is a number in digits, without an exponent where that is short.
+func decimal(n *big.Float) string {
+	const short = 256
+	if n.IsInt() && n.MantExp(nil) <= short {
+		return n.Text('f', 0)
+	}
+	return n.Text('g', -1)
 }
 
 // plainDynamic keeps the type of a value where the schema leaves it open.

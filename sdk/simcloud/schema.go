@@ -1,9 +1,6 @@
 package simcloud
 
-import (
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-)
+import "github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 // FileVersion is the version of the form of schema files.
 const FileVersion = 1
@@ -33,7 +30,7 @@ type Header struct {
 	Protocol int `json:"protocol,omitempty"`
 	// DerivedFrom says what a schema was derived from that the provider did not print
 	// itself; "" for one of the real provider. Derived ones mark every optional
-	// attribute as computed too, which [Load] undoes by name and by the persona's lists.
+	// attribute as computed too, which reading undoes by name and by the persona's lists.
 	DerivedFrom string `json:"derived_from,omitempty"`
 	// Pruned tells that types were left out.
 	Pruned bool `json:"pruned,omitempty"`
@@ -47,8 +44,4 @@ type Schema struct {
 	Data       map[string]*tfprotov6.Schema
 	Ephemerals map[string]*tfprotov6.Schema
 	Functions  map[string]*tfprotov6.Function
-}
-
-func parseType(b []byte) (tftypes.Type, error) {
-	return tftypes.ParseJSONType(b) //nolint:staticcheck // There is no other parser.
 }

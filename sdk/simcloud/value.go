@@ -137,3 +137,11 @@ func offset(a netip.Addr, n int) netip.Addr {
 	}
 	return out
 }
+
+// hostLabel is a form of any text that a hostname may have.
+func hostLabel(s string) string {
+	s = strings.Trim(notLabel.ReplaceAllString(strings.ToLower(s), "-"), "-")
+	return strings.TrimRight(s[:min(len(s), 40)], "-")
+}
+
+var notLabel = regexp.MustCompile(`[^a-z0-9-]+`)
