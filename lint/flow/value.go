@@ -213,7 +213,7 @@ func (v Value) element() Value {
 	case Union:
 		var items []Value
 		for _, a := range v.Alternatives {
-			if a.Kind != Null {
+			if a.Kind != Null && (a.Kind != Tuple || len(a.Items) > 0) { // of nothing there is no item
 				items = append(items, a.element())
 			}
 		}

@@ -38,7 +38,7 @@ output "control_plane_endpoint" {
     port = 6443
   }
 }`,
-	Rules: []string{"lint.md 8 G20", "CP-003", "contract.md 9.6"},
+	Rules: []string{"lint.md 8 G20", "CP-003", "CP-005", "contract.md 9.6"},
 	Check: func(c *lint.Context) {
 		o := c.Root.Output(outEndpoint)
 		if o == nil || o.Value == nil {

@@ -29,7 +29,7 @@ var outputExportsNumber = lint.Rule{
     ratio = "0.5"
   }
 }`,
-	Rules: []string{"lint.md 8 G3", "contract.md 5"},
+	Rules: []string{"lint.md 8 G3", "CP-012", "contract.md 5"},
 	Check: func(c *lint.Context) {
 		for _, row := range integerOutputs(c) {
 			o := c.Root.Output(row.Name)

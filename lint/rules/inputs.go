@@ -301,7 +301,7 @@ resource "terraform_data" "group" {
     labels = var.node_labels
   }
 }`,
-	Rules: []string{"lint.md 8 G17"},
+	Rules: []string{"lint.md 8 G17", "CP-045", "CP-047", "CP-062"},
 	Check: func(c *lint.Context) {
 		for in, v := range declaredInputs(c) {
 			note, ok := inputsWorthUsing[in.Name]
@@ -322,10 +322,12 @@ resource "terraform_data" "group" {
 
 // useSearch decides whether anything makes something of an input. A local, an
 // argument of a local module and an output of one hand it on; a validation of the variable itself is
-// a use only where that is enough.
+// a use only where that is enough. With onlyMade the value of an output of the
+// root module is no use at all.
 type useSearch struct {
 	c                  *lint.Context
 	validationIsEnough bool
+	onlyMade           bool
 	seen               map[usageKey]bool
 }
 
@@ -361,7 +363,7 @@ func (s useSearch) counts(m *module.Module, owner module.Owner) bool {
 func (s useSearch) read(m *module.Module, o *module.Output) bool {
 	if m == s.c.Root {
 		_, ok := s.c.Spec.Output(o.Name)
-		return ok
+		return ok && !s.onlyMade
 	}
 	for _, caller := range s.c.Modules() {
 		for _, call := range caller.Calls {

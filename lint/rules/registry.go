@@ -17,6 +17,8 @@ var all = []lint.Rule{
 	outputShape, outputLimits, outputExportsNumber, outputExportsSecret, outputSensitive,
 	poolAutoscalingIgnoreChanges, poolBootstrapReplace,
 	clusterEndpointProtect,
+	cpClusterMembers, cpSupervisorListener, cpRegistration, cpRegistrationWaits, cpMemberList, cpFailureDomainEcho, cpAddresses,
+	cpWorkloadAPI,
 	moduleBackend, moduleCloud, moduleImport, moduleProviderConfig, moduleSourceEscape, moduleRemoteSource,
 	moduleTofuShadow, moduleVersion, moduleProviderPin, moduleSyntaxFloor,
 	moduleNondeterministic, moduleEphemeral,
@@ -31,10 +33,18 @@ const (
 	outHealth        = "health"
 	outProviderIDs   = "provider_id_list"
 	outEndpoint      = "control_plane_endpoint"
+	outAddresses     = "addresses"
+
+	inputControlPlane = "control_plane"
+	inputOutputs      = "captf_cluster_outputs"
+	inputMachineName  = "machine_name"
+	inputObject       = "captf_object"
+	nameFailureDomain = "failure_domain" // an input and an output
 )
 
 var (
 	onlyCluster = []contract.Role{contract.RoleCluster}
+	onlyMachine = []contract.Role{contract.RoleMachine}
 	onlyPool    = []contract.Role{contract.RoleMachinePool}
 	nodes       = []contract.Role{contract.RoleMachine, contract.RoleMachinePool}
 )
@@ -44,6 +54,7 @@ var (
 	isWarning      = []lint.Severity{lint.SeverityWarning}
 	isInfo         = []lint.Severity{lint.SeverityInfo}
 	errorOrWarning = []lint.Severity{lint.SeverityError, lint.SeverityWarning}
+	warningOrInfo  = []lint.Severity{lint.SeverityWarning, lint.SeverityInfo}
 	errorOrInfo    = []lint.Severity{lint.SeverityError, lint.SeverityInfo}
 )
 

@@ -57,6 +57,8 @@ func TestIdentifiersOfTheReference(t *testing.T) {
 		"output/sensitive": {i}, "input/user-variable-name": {e, i}, "input/nullable": {e, w}, "module/ephemeral": {e, i},
 		"module/nondeterministic": {i}, "module/remote-source": {i}, "module/provider-pin": {i}, "module/syntax-floor": {e, i},
 		"input/unused": {i}, "pool/bootstrap-replace": {i}, "cluster/endpoint-protect": {i},
+		"cp/cluster-members": {w, i}, "cp/supervisor-listener": {i}, "cp/registration": {i}, "cp/registration-waits": {w, i},
+		"cp/member-list": {w}, "cp/failure-domain-echo": {w}, "cp/addresses": {w, i}, "cp/workload-api": {w},
 	} {
 		r, ok := lint.Find(rules.All(), id)
 		if !ok {
@@ -73,7 +75,7 @@ func TestIdentifiersOfTheReference(t *testing.T) {
 var notRunnable = map[string]bool{"module/tofu-shadow": true, "module/source-escape": true, "module/remote-source": true}
 
 // exampleRoles are the roles of examples that only make sense in one of several.
-var exampleRoles = map[string]contract.Role{"input/unused": contract.RoleMachinePool, "output/limits": contract.RoleCluster}
+var exampleRoles = map[string]contract.Role{"input/unused": contract.RoleMachinePool, "output/limits": contract.RoleCluster, "cp/workload-api": contract.RoleCluster}
 
 // subjects say what the examples of a check are about, where a small module has
 // more findings of the check.

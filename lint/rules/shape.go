@@ -298,7 +298,7 @@ var outputShape = lint.Rule{
     healthy = true
   }
 }`,
-	Rules: []string{"lint.md 8 G1", "contract.md 5"},
+	Rules: []string{"lint.md 8 G1", "CP-004", "contract.md 5"},
 	Check: func(c *lint.Context) { reportMismatches(c, false) },
 }
 
@@ -320,7 +320,7 @@ var outputLimits = lint.Rule{
     port = 6443
   }
 }`,
-	Rules: []string{"lint.md 8 G2", "contract.md 16"},
+	Rules: []string{"lint.md 8 G2", "CP-004", "contract.md 16"},
 	Check: func(c *lint.Context) { reportMismatches(c, true) },
 }
 

@@ -52,7 +52,7 @@ func all() []lint.Rule { return slices.Concat(rules.All(), image.Rules()) }
 
 // groups are the headings of the first parts of identifiers.
 var groups = map[string]string{
-	"input": "Inputs", "output": "Outputs", "pool": "Pools", "cluster": "Clusters", "module": "The module as a whole", "lint": "The linter itself", "image": "Images",
+	"input": "Inputs", "output": "Outputs", "pool": "Pools", "cluster": "Clusters", "cp": "Control planes", "module": "The module as a whole", "lint": "The linter itself", "image": "Images",
 }
 
 func section(b *bytes.Buffer, r lint.Rule) {

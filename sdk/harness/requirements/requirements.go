@@ -48,6 +48,8 @@ type Row struct {
 	Title string
 	// Ways are how it can be verified.
 	Ways []Way
+	// Lint are the checks of the linter that see it in the source, if any does.
+	Lint []string
 	// Membership tells that it is about backends of the load balancer: it does
 	// not apply under pattern C, and cannot be judged where the module does not
 	// tell how its machines become backends.

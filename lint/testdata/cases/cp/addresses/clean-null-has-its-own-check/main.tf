@@ -1,0 +1,3 @@
+output "addresses" {
+  value = null
+}

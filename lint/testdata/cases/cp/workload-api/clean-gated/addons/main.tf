@@ -1,0 +1,1 @@
+data "kubernetes_nodes" "all" {}

@@ -1,0 +1,7 @@
+variable "ready" {
+  type = bool
+}
+
+resource "kubernetes_namespace_v1" "system" {
+  count = var.ready ? 1 : 0
+}
