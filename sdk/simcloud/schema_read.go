@@ -353,7 +353,7 @@ func (s *schemaReader) finish(out *Schema) error {
 	if out.DerivedFrom == "" && out.Form == 0 && looksDerived(out) {
 		out.DerivedFrom = "language bindings"
 	}
-	if out.DerivedFrom != "" {
+	if out.DerivedFrom != "" && blurred(out) {
 		underive(out, s.o.Persona)
 	}
 	return nil

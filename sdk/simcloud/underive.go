@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Schemas derived from language bindings call every optional attribute computed.
+// Schemas derived from some language bindings call every optional attribute computed.
 // Taken at their word, an argument that leaves the configuration would never be
 // noticed, and each argument that is not set would be planned as known after
 // apply. So an optional attribute stays computed only if the cloud decides it
@@ -23,19 +23,36 @@ var cloudNames = regexp.MustCompile(`^(id|arn|address|unique_id|owner_id|self_li
 // computed, as that of no provider does.
 func looksDerived(s *Schema) bool {
 	const few = 8
-	optional := 0
+	return optionals(s) >= few && blurred(s)
+}
+
+// blurred tells that a schema marks every optional attribute computed, so that it does
+// not tell which of them the cloud decides.
+func blurred(s *Schema) bool {
 	for _, list := range []map[string]*tfprotov6.Schema{s.Resources, s.Data} {
 		for _, x := range list {
 			for _, a := range x.Block.Attributes {
-				if a.Optional {
-					if optional++; !a.Computed {
-						return false
-					}
+				if a.Optional && !a.Computed {
+					return false
 				}
 			}
 		}
 	}
-	return optional >= few
+	return true
+}
+
+func optionals(s *Schema) int {
+	n := 0
+	for _, list := range []map[string]*tfprotov6.Schema{s.Resources, s.Data} {
+		for _, x := range list {
+			for _, a := range x.Block.Attributes {
+				if a.Optional {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 func underive(s *Schema, p *Persona) {
