@@ -15,7 +15,8 @@ func (p *play) stop(s *Stall) {
 	if s.Remedy == "" {
 		s.Remedy = p.remedyOf(s.Requirement)
 	}
-	p.stalled, p.stopped = s, true
+	s.Expected = p.expects(s)
+	p.stalled, p.ended, p.stopped = s, s.Expected, !s.Expected
 	p.tell(EventStalled, "harness", s.Object, "stalled at "+s.Gate+": waits for "+s.WaitsFor)
 }
 
@@ -23,6 +24,12 @@ func (p *play) stop(s *Stall) {
 // root and who is responsible.
 func (p *play) stall() {
 	subject, b, ok := p.rootBlock()
+	if t := p.faultDue(); !ok && t != nil {
+		p.rec.fail(idStalled, t.Role, fmt.Sprintf("the fault %s of the scenario has no effect that anything could notice", t.Kind))
+		p.stop(&Stall{Gate: "harness/fault", WaitsFor: "an effect of the fault " + string(t.Kind), Object: t.ref(p), Requirement: idStalled,
+			Message: "everything is as asked for, and nothing comes of the fault " + string(t.Kind), Remedy: "ask for what makes the fault show, such as a run of the kind that it breaks"})
+		return
+	}
 	if !ok {
 		p.rec.fail(idStalled, "", "nothing moves and no gate is closed")
 		p.stop(&Stall{Gate: "harness/idle", WaitsFor: "anything to happen", Object: "Cluster/" + p.w.Cluster.Name, Requirement: idStalled,
@@ -46,7 +53,9 @@ func (p *play) stall() {
 			g.Role, g.Output = role, ""
 		}
 	}
-	p.rec.fail(s.Requirement, g.Role, s.Message, p.placeOf(g)...)
+	if !p.expects(s) {
+		p.rec.fail(s.Requirement, g.Role, s.Message, p.placeOf(g)...)
+	}
 	p.stop(s)
 }
 
@@ -82,7 +91,7 @@ func (p *play) explain(subject any, g Gate) string {
 // holds everything up.
 func (p *play) rootBlock() (subject any, b block, ok bool) {
 	w := p.w
-	candidates := []any{w.Infra, &w.ControlPlane, &w.ControlPlane.Initialized}
+	candidates := []any{w.Infra, &w.ControlPlane.Remediating, &w.ControlPlane, &w.ControlPlane.Initialized}
 	for _, m := range w.ControlPlaneMachines() {
 		candidates = append(candidates, m, m.Infra)
 	}

@@ -76,7 +76,7 @@ func (p *play) reconcileCluster() bool {
 		c.FailureDomains = i.Cluster.FailureDomains
 	}
 	if p.w.ControlPlane.Initialized && !c.ControlPlaneInitialized {
-		c.ControlPlaneInitialized = true
+		c.ControlPlaneInitialized, p.initializedAt = true, p.w.Now
 		p.tell(EventInitialized, "cluster-api", "Cluster/"+c.Name, "control plane is initialised")
 		changed = true
 	}
@@ -143,6 +143,9 @@ func (p *play) reconcileWorkers() bool {
 	if w.Spec.Deleted {
 		return false
 	}
+	if p.remediateWorkers() {
+		return true
+	}
 	changed := false
 	for workers := w.Workers(); len(workers) > w.Spec.Workers; workers = workers[:len(workers)-1] {
 		changed = p.deleteMachine(workers[len(workers)-1], "machineset") || changed // the newest, so that the story is the same again
@@ -173,6 +176,8 @@ func (p *play) reconcileWorkers() bool {
 // addMachine creates a machine with its bootstrap config and TerraformMachine.
 func (p *play) addMachine(m *Machine, infra, actor string) {
 	m.Created = p.w.Now
+	p.counted[m.ControlPlane]++
+	m.Number = p.counted[m.ControlPlane]
 	m.Infra = &Infra{Role: contract.RoleMachine, Name: infra}
 	p.w.Machines = append(p.w.Machines, m)
 	event := "is created"
@@ -277,7 +282,7 @@ func (p *play) boot(m *Machine) {
 	gone := func() bool { return m.Infra.Gone || m.Infra.Deleting }
 	if m.Init {
 		p.eng.After(apiTime(takes), func() {
-			if !gone() {
+			if !gone() && m.silent == 0 && p.registers(m) {
 				p.serve(m)
 			}
 		})
@@ -285,6 +290,13 @@ func (p *play) boot(m *Machine) {
 	var join func()
 	join = func() {
 		if gone() {
+			return
+		}
+		if m.silent > 0 {
+			return // its instance is gone
+		}
+		if !p.registers(m) {
+			p.eng.After(joinRetry, join)
 			return
 		}
 		if r := p.connects(m); !r.OK {
@@ -332,7 +344,7 @@ func (p *play) finishMachine(m *Machine) bool {
 			})
 		})
 	case stagePreTerminate:
-		if !m.ControlPlane || wholesale || len(p.w.ControlPlaneMachines()) == 1 || m.HookRemoved {
+		if !m.ControlPlane || wholesale || len(p.w.ControlPlaneMachines()) == 1 || m.HookRemoved || m.Node == nil {
 			m.Stage++
 			return true
 		}
@@ -455,6 +467,9 @@ func (p *play) reconcilePool() bool {
 		}
 		return false
 	}
+	if p.upgradePool() {
+		return true
+	}
 	if pool.Bootstrap == nil {
 		for _, c := range p.cp.PoolBootstrap {
 			if !p.openCheck(pool, c, nil) {
@@ -468,6 +483,24 @@ func (p *play) reconcilePool() bool {
 		return true
 	}
 	return p.countPoolNodes()
+}
+
+// upgradePool gives the pool the version of the Cluster's topology, once the
+// control plane has it.
+func (p *play) upgradePool() bool {
+	w := p.w
+	pool := w.Pool
+	if pool.Version == w.Spec.ClusterVersion {
+		return false
+	}
+	for _, m := range w.ControlPlaneMachines() {
+		if w.Outdated(m) || m.Node == nil || m.Deleting {
+			return false
+		}
+	}
+	pool.Version = w.Spec.ClusterVersion
+	p.tell(EventAsked, "topology", pool.Ref(), "is upgraded to "+pool.Version)
+	return true
 }
 
 // countPoolNodes sets node references of pool members that have joined.
@@ -506,11 +539,20 @@ func (p *play) rotate() {
 	if pool == nil || pool.Deleting || p.w.Spec.Deleted {
 		return
 	}
+	p.rewriteToken()
+	p.eng.After(p.cp.Rotates, p.rotate)
+}
+
+// rewriteToken gives the pool other bootstrap data.
+func (p *play) rewriteToken() {
+	pool := p.w.Pool
+	if pool == nil {
+		return
+	}
 	payload := p.cp.Payload(p.w, nil, p.rng.Uint64())
 	pool.Bootstrap = &payload
 	pool.Rotation++
 	p.tell(EventTokenRotated, "bootstrap", pool.Ref(), "has a new bootstrap token")
-	p.eng.After(p.cp.Rotates, p.rotate)
 }
 
 // bootPool lets the members that have no Node yet start and join.

@@ -79,8 +79,11 @@ func (p *play) reconcileInfraCluster() bool {
 	if i.Deleting {
 		return p.destroyInfra(i, gateDependents, func() (bool, any) { return len(p.w.Machines) == 0 && p.w.Pool == nil, nil })
 	}
-	if !p.ownerSet || p.w.Spec.Deleted {
+	if !p.ownerSet || p.w.Spec.Deleted || p.backsOff(i, OpApply) {
 		return false
+	}
+	if p.restored(i) {
+		return true
 	}
 	if in := p.clusterInputs(); p.changed(i, in) {
 		if p.holdCluster() {
@@ -95,7 +98,7 @@ func (p *play) reconcileInfraCluster() bool {
 		return true
 	}
 	if i.Provisioned {
-		return i.settling && p.refreshAgain(i)
+		return i.settling && p.refreshAgain(i) || p.readFaulty(i)
 	}
 	return p.refreshPending(i)
 }
@@ -103,6 +106,8 @@ func (p *play) reconcileInfraCluster() bool {
 // clusterInputs are what the controller renders for the cluster at present.
 func (p *play) clusterInputs() *contract.ClusterInputs {
 	in := p.baseClusterInputs(p.w.Infra.Name)
+	version := p.w.Spec.ClusterVersion
+	in.KubernetesVersion = &version
 	in.ControlPlaneInitialized = contract.LatchInitialized(&p.w.Cluster.ControlPlaneInitialized, p.reapplied())
 	in.ControlPlaneEndpoint = contract.EndpointInput(p.endpointSource, p.w.Cluster.Endpoint, p.infraEndpoint)
 	return in
@@ -135,7 +140,7 @@ func (p *play) common(object string) contract.CommonInputs {
 
 // changed tells that the inputs differ from those of the newest successful apply.
 func (p *play) changed(i *Infra, in contract.Inputs) bool {
-	if i.AppliedHash == "" {
+	if i.AppliedHash == "" || i.unapplied {
 		return true
 	}
 	if reflect.DeepEqual(in, i.Inputs) {
@@ -195,10 +200,16 @@ func (p *play) reconcileInfraMachine(m *Machine) bool {
 		return false
 	}
 	if i.AppliedHash != "" {
+		if p.restored(i) {
+			return true
+		}
 		if i.Provisioned {
-			return i.settling && p.refreshAgain(i)
+			return i.settling && p.refreshAgain(i) || p.readFaulty(i)
 		}
 		return p.refreshPending(i)
+	}
+	if p.backsOff(i, OpApply) {
+		return false
 	}
 	if !p.machineReady(i, func() (bool, any) { return m.Bootstrap != nil, m }) || !p.mayWrite(i) {
 		return false
@@ -240,6 +251,12 @@ func (p *play) reconcileInfraPool() bool {
 	if pool.Deleting || !p.machineReady(i, func() (bool, any) { return pool.Bootstrap != nil, pool }) {
 		return false
 	}
+	if p.backsOff(i, OpApply) {
+		return false
+	}
+	if p.restored(i) {
+		return true
+	}
 	if in := p.poolInputs(pool); p.changed(i, in) {
 		if !p.mayWrite(i) {
 			return false
@@ -248,7 +265,7 @@ func (p *play) reconcileInfraPool() bool {
 		return true
 	}
 	if i.Provisioned && !i.Outputs.Unsettled() {
-		return i.settling && p.refreshAgain(i)
+		return i.settling && p.refreshAgain(i) || p.readFaulty(i)
 	}
 	return p.refreshPending(i)
 }
@@ -283,7 +300,7 @@ func (p *play) destroyInfra(i *Infra, gate Gate, open func() (bool, any)) bool {
 		p.tell(EventGone, "captf", i.Ref(), "is gone; nothing was ever applied")
 		return true
 	}
-	if !p.open(i, gate, open) {
+	if p.backsOff(i, OpDestroy) || !p.open(i, gate, open) {
 		return false
 	}
 	p.start(i, OpDestroy, i.Inputs)

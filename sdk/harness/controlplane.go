@@ -58,6 +58,9 @@ type Operation struct {
 	// Requeue is when the control plane looks again at the latest, once it did
 	// this; 0 leaves that to the changes that it watches.
 	Requeue time.Duration
+	// Remediates tells that it deletes a machine for its health. While its
+	// preflight gates are closed the next operation is tried.
+	Remediates bool
 }
 
 // CreateRow says how a machine is created.

@@ -51,6 +51,9 @@ const (
 	FaultDegraded FaultKind = "degraded"
 	// FaultBackendLate: the balancer sends nothing to a backend for a while after it is registered.
 	FaultBackendLate FaultKind = "backend-late"
+	// FaultCreateFails: the control plane creates a TerraformMachine, cannot create
+	// the bootstrap config, and deletes the former again (K9).
+	FaultCreateFails FaultKind = "create-fails"
 )
 
 // Fault is one fault of a scenario: what goes wrong, and on which run.
@@ -58,6 +61,8 @@ type Fault struct {
 	Kind FaultKind
 	// Role is the role of the object that it happens to.
 	Role contract.Role
+	// Machine names the machine that it happens to, if Role is machine; "" is the first.
+	Machine Target
 	// Object is the name of the object; the play fills it in when the fault is due.
 	Object string
 	// Op is the kind of run that it breaks; "" means [OpApply] for faults of runs.

@@ -40,31 +40,51 @@ func (p *play) reconcileControlPlane() bool {
 	}
 	for _, op := range cp.Operations {
 		if !op.When(w) {
+			if op.Remediates {
+				delete(p.blocks, &status.Remediating)
+			}
 			continue
 		}
-		return p.operate(op)
+		done, blocked := p.operate(op)
+		if blocked && op.Remediates {
+			continue
+		}
+		return done
 	}
 	return false
 }
 
-// operate does one operation once its preflight gates are open.
-func (p *play) operate(op Operation) bool {
+// operate does one operation once its preflight gates are open; blocked tells
+// that they are not.
+func (p *play) operate(op Operation) (done, blocked bool) {
 	w, cp := p.w, p.cp
+	var subject any = &w.ControlPlane
+	if op.Remediates {
+		subject = &w.ControlPlane.Remediating
+	}
 	var victim *Machine
 	if op.Victim != nil {
 		if victim = op.Victim(w); victim == nil {
-			return false
+			return false, false
 		}
 	}
 	for _, gate := range op.Preflight {
-		if !p.openCheck(&w.ControlPlane, gate, victim) {
-			return false
+		if !p.openCheck(subject, gate, victim) {
+			return false, true
 		}
 	}
+	if victim != nil && op.Remediates {
+		w.ControlPlane.Remediating = true
+		p.tell(EventRemediated, cp.Name, victim.Ref(), "is remediated: "+victim.Unhealthy)
+	}
 	if victim != nil {
-		return p.deleteMachine(victim, cp.Name)
+		return p.deleteMachine(victim, cp.Name), false
 	}
 	name, infra := cp.MachineName(w, p.rng)
+	if p.createFails(infra) {
+		return true, false
+	}
+	w.ControlPlane.Remediating = false
 	p.addMachine(&Machine{
 		Name: name, ControlPlane: true, Init: op.Create.Init,
 		Revision: w.Spec.Revision, Version: w.Spec.Version, FailureDomain: p.failureDomain(),
@@ -72,7 +92,7 @@ func (p *play) operate(op Operation) bool {
 	if op.Requeue > 0 {
 		p.eng.After(op.Requeue, func() {})
 	}
-	return true
+	return true, false
 }
 
 // failureDomain picks the domain with the fewest up-to-date machines, then the

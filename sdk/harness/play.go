@@ -42,6 +42,9 @@ type Config struct {
 	Runtime string
 	// Story receives each step as it happens; nil drops them.
 	Story func(StoryStep)
+	// Watch sees the world whenever nothing changes any more at a point in time;
+	// it must change nothing. Nil does not look.
+	Watch func(*World)
 }
 
 // controller is one reconcile function; it reports that it changed something.
@@ -53,8 +56,10 @@ type controller struct {
 // controllers is the order of one pass. The order is that in which the
 // controllers see a change; none depends on it.
 var controllers = []controller{
+	{"faults", (*play).tickFaults},
 	{"terraformcluster", (*play).reconcileInfraCluster},
 	{"cluster", (*play).reconcileCluster},
+	{"machinehealthcheck", (*play).reconcileHealthCheck},
 	{"control plane", (*play).reconcileControlPlane},
 	{"machineset", (*play).reconcileWorkers},
 	{"machinepool", (*play).reconcilePool},
@@ -124,8 +129,25 @@ type play struct {
 	progress     string
 	stalled      *Stall
 	stopped      bool // the story ends here: a module failed or the run stalled
-	err          error
-	runs         runClock
+	ended        bool // the story ends here as the scenario expects
+	// step is the step that is played.
+	step Step
+	// patient is until when nothing has to move, because something is to come.
+	patient time.Duration
+	// troubles are the faults of the story; moot says why one of them changes nothing, "" when all do.
+	troubles []*trouble
+	moot     string
+	// counted are the machines that were created: control-plane machines under true, workers under false.
+	counted map[bool]int
+	// initializedAt is when the control plane was initialised.
+	initializedAt time.Duration
+	// checkAt is when the health check looks next; suspended tells that it looks at nothing.
+	checkAt   time.Duration
+	suspended bool
+	// writes counts the applies and destroys since the objects were moved.
+	writes int
+	err    error
+	runs   runClock
 }
 
 type gateKey struct {
@@ -150,7 +172,9 @@ func Play(ctx context.Context, cfg Config) (*Result, error) {
 	p.finishProbes()
 	p.judgeNoise()
 	left := p.cleanUp()
+	cloud := p.leftBehind(left)
 	result := p.result(left)
+	result.LeftInCloud, result.Faults = cloud, p.faultRecords()
 	result.Timing.Total = time.Since(start).Seconds()
 	if p.err != nil {
 		result.Verdict, result.Error = VerdictError, p.err.Error()
@@ -170,6 +194,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 		retryAt: map[gateKey]time.Duration{},
 		booted:  map[string]bool{},
 		quiet:   map[*Infra]bool{},
+		counted: map[bool]int{},
 	}
 	p.w = &World{
 		Cluster: Cluster{Name: "demo", Namespace: "default"},
@@ -186,7 +211,7 @@ func newPlay(ctx context.Context, cfg Config) *play {
 		p.hasPool = p.hasPool || role == contract.RoleMachinePool
 	}
 	endpoint := cfg.UserEndpoint
-	if endpoint == nil && cfg.Scenario.UserEndpoint {
+	if endpoint == nil && cfg.Scenario.Endpoint == EndpointUser {
 		endpoint = &contract.Endpoint{Host: "api.example.com", Port: 6443}
 	}
 	p.endpointSource = contract.InitialEndpointSource(endpoint, nil)
@@ -200,64 +225,10 @@ func newPlay(ctx context.Context, cfg Config) *play {
 	p.w.ControlPlane.Annotations = cfg.Scenario.Annotations
 	p.w.Bootstrap = cfg.Scenario.Bootstrap
 	p.w.Balancer = newBalancer(cfg, p.endpointSource == contract.EndpointSourceUser)
-	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser)
+	p.rec = newRecorder(cfg, p.endpointSource == contract.EndpointSourceUser || cfg.Scenario.Endpoint == EndpointLate)
 	p.rec.exempt = p.w.Registration.exemptions()
 	p.rec.clean = quiet.clean
 	return p
-}
-
-// playSteps plays one step of the scenario after the other.
-func (p *play) playSteps() {
-	p.checkModules()
-	for _, step := range p.cfg.Scenario.Steps {
-		if p.over() {
-			return
-		}
-		p.tell(EventAsked, "user", "Cluster/"+p.w.Cluster.Name, step.Title)
-		step.Ask(&p.w.Spec, p.cp)
-		if !p.admit(step) {
-			return
-		}
-		if !p.hasPool {
-			p.w.Spec.PoolSize = 0
-		}
-		if p.w.Pool != nil {
-			p.w.Pool.Replicas = p.w.Spec.PoolSize
-		}
-		p.w.ControlPlane.Created = true
-		if !p.ownerSet {
-			p.eng.After(ownerRefTime, func() { p.ownerSet = true })
-		}
-		p.lastProgress = p.w.Now
-		p.playUntil(step)
-		if !p.over() {
-			p.stepDone(step)
-		}
-	}
-}
-
-// playUntil lets events happen until the step is done, the run stalls, a
-// module fails or the context ends.
-func (p *play) playUntil(step Step) {
-	for {
-		p.settle()
-		if p.over() || step.Done(p.w) {
-			return
-		}
-		if p.w.Now-p.lastProgress > Patience {
-			p.stall()
-			return
-		}
-		more, err := p.eng.Step(p.ctx)
-		if err != nil {
-			p.fatal(err)
-			return
-		}
-		if !more {
-			p.stall()
-			return
-		}
-	}
 }
 
 // settle runs every controller until none changes anything.
@@ -274,10 +245,13 @@ func (p *play) settle() {
 	if now := p.fingerprint(); now != p.progress {
 		p.progress, p.lastProgress = now, p.w.Now
 	}
+	if p.cfg.Watch != nil && !p.over() {
+		p.cfg.Watch(p.w)
+	}
 }
 
 // over tells that the story ends here.
-func (p *play) over() bool { return p.stopped || p.err != nil }
+func (p *play) over() bool { return p.stopped || p.ended || p.err != nil }
 
 // fatal ends the story because the harness itself cannot go on.
 func (p *play) fatal(err error) {
@@ -291,11 +265,14 @@ func (p *play) fingerprint() string {
 	s := fmt.Sprint(len(w.ControlPlane.Servers), w.Infra.Provisioned, w.Infra.Gone, w.Infra.Running == OpApply, w.Infra.Running == OpDestroy, w.Cluster.Endpoint.Valid(),
 		w.Cluster.InfrastructureProvisioned, w.Cluster.ControlPlaneInitialized, w.ControlPlane.Gone, len(w.Nodes))
 	for _, m := range w.Machines {
-		s += fmt.Sprint(m.Name, m.Bootstrap != nil, m.Provisioned, m.Node != nil, m.Stage, m.Infra.AppliedHash != "", m.Infra.Running == OpApply, m.Infra.Gone)
+		s += fmt.Sprint(m.Name, m.Bootstrap != nil, m.Provisioned, m.Node != nil, m.Stage, m.Unhealthy != "", m.Infra.AppliedHash != "", m.Infra.Running == OpApply, m.Infra.Gone)
 	}
 	for _, i := range w.infras() {
 		if i.settling {
 			s += fmt.Sprint(i.Name, i.Refreshes)
+		}
+		for _, n := range i.failures {
+			s += fmt.Sprint(i.Name, n)
 		}
 	}
 	if w.Pool != nil {
@@ -358,6 +335,7 @@ func (p *play) tell(t EventType, actor, object, event string) {
 func (p *play) record(s StoryStep) {
 	s.Event = p.discreet.clean(s.Event)
 	p.steps = append(p.steps, s)
+	p.react(s)
 	if p.cfg.Story != nil {
 		p.cfg.Story(s)
 	}

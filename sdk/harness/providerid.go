@@ -32,8 +32,8 @@ func (p *play) nodeProviderID(m *Machine) string {
 	if m.Infra.Machine != nil {
 		emitted = m.Infra.Machine.ProviderID
 	}
-	if p.cfg.Scenario.NodeProviderID != nil {
-		return p.cfg.Scenario.NodeProviderID(emitted)
+	if p.suffers(m, FaultProviderIDWrong) {
+		return emitted + "-of-another"
 	}
 	if strings.HasPrefix(emitted, "noop://") {
 		return fmt.Sprintf("noop:///%s/%s", p.w.Cluster.Namespace, m.Name)

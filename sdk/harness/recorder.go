@@ -15,6 +15,8 @@ const (
 	idApply    = "module/apply"
 	idDestroy  = "module/destroy"
 	idStalled  = "module/stalled"
+	// idLeftBehind is about what a simulated cloud still holds at the end.
+	idLeftBehind = "module/left-behind"
 )
 
 // ResultIDs returns every id that a result can have: the requirements of
@@ -35,7 +37,7 @@ func ResultIDs(def contract.Definition) []string {
 		}
 	}
 	slices.Sort(names)
-	return append(append(ids, slices.Compact(names)...), idApply, idDestroy, idStalled)
+	return append(append(ids, slices.Compact(names)...), idApply, idDestroy, idStalled, idLeftBehind)
 }
 
 // finding is one judgement about a requirement.
@@ -70,6 +72,8 @@ type recorder struct {
 	// module describes a module, clean takes secrets out of a text.
 	module func(contract.Role) ModuleInfo
 	clean  func(string) string
+	// excused are requirements that nobody is blamed for from now on, with the reason.
+	excused map[string]string
 }
 
 func newRecorder(cfg Config, endpointByUser bool) *recorder {
@@ -111,6 +115,9 @@ func (r *recorder) add(f finding) {
 			f.proof = []Proof{proof}
 		}
 	}
+	if reason, ok := r.excused[f.id]; ok && f.status == StatusFailed {
+		f.status, f.reason, f.evidence = StatusNotApplicable, reason, nil
+	}
 	old, seen := r.entries[f.id]
 	if !seen {
 		if _, known := requirements.Get(f.id); !known {
@@ -147,6 +154,14 @@ func (f *finding) addProof(more []Proof) {
 			f.proof = append(f.proof, m)
 		}
 	}
+}
+
+// excuse blames nobody for a requirement from now on.
+func (r *recorder) excuse(id, reason string) {
+	if r.excused == nil {
+		r.excused = map[string]string{}
+	}
+	r.excused[id] = reason
 }
 
 func (r *recorder) pass(id string, role contract.Role, evidence ...string) {
@@ -245,9 +260,10 @@ func titleOf(id string) string {
 		return "satisfy the contract for " + name
 	}
 	return map[string]string{
-		idApply:   "apply with every input that the contract allows",
-		idDestroy: "destroy what was applied",
-		idStalled: "let the cluster reach what the user asks for",
+		idApply:      "apply with every input that the contract allows",
+		idDestroy:    "destroy what was applied",
+		idStalled:    "let the cluster reach what the user asks for",
+		idLeftBehind: "leave nothing in the cloud once everything is destroyed",
 	}[id]
 }
 
@@ -256,8 +272,9 @@ func remedyOf(id string) string {
 		return "see " + name + " in the contract reference, and lint the module with tfcapi-lint"
 	}
 	return map[string]string{
-		idApply:   "see the runtime's message; run the module with the inputs of the kept directory (--keep)",
-		idDestroy: "see the runtime's message; destroy must not need anything that may be gone",
-		idStalled: "see which gate waits for what",
+		idApply:      "see the runtime's message; run the module with the inputs of the kept directory (--keep)",
+		idDestroy:    "see the runtime's message; destroy must not need anything that may be gone",
+		idStalled:    "see which gate waits for what",
+		idLeftBehind: "let everything that an apply makes be a resource in the state, so that destroy removes it: nothing made by provisioners, by other resources' side effects, or kept by skip_destroy and the like",
 	}[id]
 }

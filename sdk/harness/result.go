@@ -93,6 +93,8 @@ type Stall struct {
 	Remedy string `json:"remedy"`
 	// At is the virtual time in seconds at which the run was given up.
 	At float64 `json:"at"`
+	// Expected tells that the scenario is about this stall, so that it is no failure.
+	Expected bool `json:"expected,omitempty"`
 }
 
 // Requirement is the result of one requirement of control-planes.md 8, or of

@@ -85,9 +85,20 @@ func (p *play) start(i *Infra, op Op, in contract.Inputs) {
 		p.tell(EventRunStarted, "captf", i.Ref(), op.verb()+" starts")
 	}
 	least := runTimes[i.Role][op]
+	takes := least + p.jitter(least)
+	if broken := p.breakRun(i, op, takes); broken > 0 {
+		takes = broken
+	}
+	p.rotateMidway(i, op, takes)
+	if op == OpApply || op == OpDestroy {
+		p.writes++
+	}
+	if p.over() {
+		return
+	}
 	var run *Run
 	var err error
-	p.eng.Background(least+p.jitter(least), func() {
+	p.eng.Background(takes, func() {
 		run, err = p.call(p.ctx, op, i.Role, i.Name, in)
 	}, func() {
 		i.Running = ""
@@ -113,10 +124,14 @@ func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
 		ended = EventRunFailed
 	}
 	p.record(StoryStep{At: p.w.Now.Seconds(), Type: ended, Actor: "captf", Object: i.Ref(), Event: describeRun(op, run), Op: op, Took: run.Took.Seconds()})
+	if p.brokeRun(i, op, run) {
+		return
+	}
 	if run.Failed {
 		p.moduleFailed(i, op, in, run)
 		return
 	}
+	delete(i.failures, op)
 	if op == OpDestroy {
 		i.Gone = true
 		p.tell(EventGone, "captf", i.Ref(), "is gone")
@@ -129,22 +144,27 @@ func (p *play) finish(i *Infra, op Op, in contract.Inputs, run *Run) {
 			p.fatal(fmt.Errorf("rendering the inputs of %s: %w", i.Ref(), violations))
 			return
 		}
-		i.AppliedHash, i.Refreshes = rendered.Hash, 0
+		i.AppliedHash, i.Refreshes, i.unapplied = rendered.Hash, 0, false
 	} else if before != nil {
 		i.Refreshes++
 	}
-	p.decode(i, in, run)
+	p.decode(i, op, in, run)
 	if p.over() {
 		return
 	}
 	p.observe(i, op, in, run)
+	if op == OpApply {
+		i.applied = in
+	}
 	p.settleInfra(i, op, in)
 	p.judgeHealth(i)
+	p.watchHealth(i, op)
 }
 
 // decode decodes the outputs of a run and judges them.
-func (p *play) decode(i *Infra, in contract.Inputs, run *Run) {
+func (p *play) decode(i *Infra, op Op, in contract.Inputs, run *Run) {
 	previous := i.Machine
+	p.alter(i, op, run)
 	i.Outputs, i.Violations = contract.Decode(p.cfg.Definition, i.Role, run.Values, in)
 	switch out := i.Outputs.(type) {
 	case *contract.ClusterOutputs:

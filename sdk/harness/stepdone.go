@@ -17,7 +17,9 @@ func (p *play) stepDone(step Step) {
 	}
 	objects := []*Infra{p.w.Infra}
 	for _, m := range p.w.Machines {
-		objects = append(objects, m.Infra)
+		if m.silent == 0 { // an instance that is gone or stopped is to be made again
+			objects = append(objects, m.Infra)
+		}
 	}
 	runs, errs := make([]*Run, len(objects)), make([]error, len(objects))
 	var wg sync.WaitGroup

@@ -62,8 +62,11 @@ type Spec struct {
 	Revision int
 	// MaxSurge is the rollout's surge: 1 or 0.
 	MaxSurge int
-	// Version is the Kubernetes version.
+	// Version is the control plane's Kubernetes version.
 	Version string
+	// ClusterVersion is the version of the Cluster's topology, which the cluster's
+	// and the pool's modules get.
+	ClusterVersion string
 	// Deleted tells that the user deleted the Cluster.
 	Deleted bool
 	// ControlPlaneDeleted tells that the user deleted the control-plane object alone.
@@ -96,6 +99,9 @@ type ControlPlaneStatus struct {
 	Servers []string
 	// Annotations are those that the user gives the object.
 	Annotations map[string]string
+	// Remediating is the annotation remediation-in-progress: a machine was deleted
+	// for its health, and the one in its place is not created yet.
+	Remediating bool
 	// Deleting tells that the object is being deleted.
 	Deleting bool
 	// Gone tells that the object is deleted.
@@ -129,6 +135,11 @@ type Machine struct {
 	Node *Node
 	// Created is the virtual time of creation.
 	Created time.Duration
+	// Number counts the control-plane machines, or the workers, in the order of creation, from 1.
+	Number int
+	// Unhealthy says why a health check, or a person, marked the machine for
+	// remediation; "" when none did.
+	Unhealthy string
 	// Deleting tells that the Machine is being deleted; Stage is how far that is.
 	Deleting bool
 	// Stage is the deletion stage, an index into the stages of deletion.
@@ -140,6 +151,8 @@ type Machine struct {
 	// stuck is why the node's newest attempt to reach the control plane failed;
 	// the zero value before the first and once it has joined.
 	stuck balancer.Reach
+	// silent is since when the node answers nobody; 0 while it does.
+	silent time.Duration
 }
 
 // Ready tells that the Machine's infrastructure is Ready and its Node is found,
@@ -210,6 +223,20 @@ type Infra struct {
 	// Deleting tells that the object is being deleted, Gone that it is.
 	Deleting, Gone bool
 
+	applied   contract.Inputs // those of the newest successful apply; nil before
+	unapplied bool            // the newest apply failed, and is to be tried again
+	failures  map[Op]int      // runs in a row that failed and count for the backoff
+	retry     time.Duration   // when a run that failed is tried again; 0: at once
+	retryOp   Op              // the kind of run that is tried again
+	gaveUp    Op              // the kind of run that fails each time because of what a fault left
+	broken    *trouble        // the fault that breaks the run under way
+	readAt    time.Duration   // when the next refresh because of a fault is due
+	fault     FaultKind       // what happened to it that its outputs may show; "" when nothing did
+	orphaned  bool            // a fault left something in the cloud that no state records
+	readings  int             // refreshes to come because of a fault
+	idWatch   contract.ProviderIDWatch
+	readyAt   time.Duration // since when it is well; 0: it is not
+	unwellAt  time.Duration // since when it is not well; 0: it is, or is not provisioned
 	waiting   bool          // a cluster write that waits for machine writes
 	settling  bool          // provisioned, not well yet, and refreshed until it is
 	refreshAt time.Duration // when the next refresh is due; 0: none

@@ -26,6 +26,6 @@ func scenarios() []harness.Scenario {
 		{ID: "K5", Title: "rollout with surge 0", Steps: []harness.Step{harness.StepCreateThree, harness.StepRolloutInPlace, harness.StepDelete}},
 		{ID: "K6", Title: "scale the control plane from 3 to 1", Steps: []harness.Step{harness.StepCreateThree, harness.StepScaleDown, harness.StepDelete}},
 		{ID: "K10", Title: "delete a cluster of 3 control-plane machines and 2 workers", Steps: []harness.Step{harness.StepCreateThree, harness.StepDelete}},
-		{ID: "K11", Title: "an endpoint that the user gives", UserEndpoint: true, Steps: []harness.Step{harness.StepCreateControlPlane, harness.StepDelete}},
+		{ID: "K11", Title: "an endpoint that the user gives", Endpoint: harness.EndpointUser, Steps: []harness.Step{harness.StepCreateControlPlane, harness.StepDelete}},
 	}
 }

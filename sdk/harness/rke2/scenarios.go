@@ -8,24 +8,14 @@ const registrationHost = "register.example.com"
 // scenarios are those of control-planes.md 9.2, and those of 9.1 that are the
 // same under this control plane; the first is the default.
 func scenarios() []harness.Scenario {
+	replicas, six, none := 2, 6, 0
 	two := harness.Step{
-		ID: "create-two", Title: "the user creates a cluster of 2 control-plane machines",
-		Ask: func(s *harness.Spec, cp *harness.ControlPlane) {
-			s.ControlPlanes, s.Revision, s.MaxSurge, s.Version = 2, 1, 1, cp.Version
-		},
-		Done: harness.StepCreateControlPlane.Done,
+		ID: "create-two", Title: "the user creates a cluster of 2 control-plane machines", Ask: &harness.Ask{ControlPlanes: &replicas},
 	}
-	workers := harness.Step{
-		ID: "workers", Title: "the user scales the workers to 6",
-		Ask:  func(s *harness.Spec, _ *harness.ControlPlane) { s.Workers = 6 },
-		Done: harness.StepCreateControlPlane.Done,
-	}
+	workers := harness.Step{ID: "workers", Title: "the user scales the workers to 6", Ask: &harness.Ask{Workers: &six}}
 	controlPlaneGone := harness.Step{
 		ID: "delete-control-plane", Title: "the user scales the workers to 0 and deletes the control plane, and keeps the pool",
-		Ask: func(s *harness.Spec, _ *harness.ControlPlane) {
-			s.Workers, s.ControlPlaneDeleted = 0, true
-		},
-		Done: func(w *harness.World) bool { return w.ControlPlane.Gone },
+		Ask: &harness.Ask{Workers: &none, DeleteControlPlane: true},
 	}
 	out := []harness.Scenario{
 		{
