@@ -95,6 +95,8 @@ type Registration struct {
 	// Servers returns the hosts that nodes may join at while the given
 	// control-plane machines are Ready, oldest first.
 	Servers func(w *World, ready []*Machine) []string
+	// TakesAddress tells that the user gives the host.
+	TakesAddress bool
 	// AnyOrder tells that any of the hosts may be the one that a node joins at.
 	AnyOrder bool
 	// Fits tells that a control-plane machine with these addresses can be joined

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (cp *ControlPlane) FindRegistration(name string) (*Registration, error) {
 		if name == "" {
 			return nil, nil //nolint:nilnil // a control plane without methods has no default
 		}
-		return nil, fmt.Errorf("choosing the registration method %q: the control plane %s has none: every node joins through the endpoint", name, cp.Name)
+		return nil, fmt.Errorf("there is no registration method %q: the control plane %s has none, since every node joins through the endpoint", name, cp.Name)
 	}
 	if name == "" {
 		return &cp.Registrations[0], nil
@@ -36,7 +37,15 @@ func (cp *ControlPlane) FindRegistration(name string) (*Registration, error) {
 		}
 		names = append(names, cp.Registrations[n].Name)
 	}
-	return nil, fmt.Errorf("choosing the registration method %q: it is one of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no registration method %q; it is one of %s", name, strings.Join(names, ", "))
+}
+
+// CheckHost returns why nothing on another machine can connect to a host.
+func CheckHost(host string) error {
+	if why := badHost(host); why != "" {
+		return errors.New(why)
+	}
+	return nil
 }
 
 // exemptions are the requirements that the method does not ask for, and why.

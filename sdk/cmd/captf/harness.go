@@ -10,10 +10,11 @@ import (
 
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/kcp"
+	"github.com/captf-toolkit/captf/sdk/harness/rke2"
 )
 
 // controlPlanes are those that can be played, the default first.
-func controlPlanes() []*harness.ControlPlane { return []*harness.ControlPlane{kcp.New()} }
+func controlPlanes() []*harness.ControlPlane { return []*harness.ControlPlane{kcp.New(), rke2.New()} }
 
 func newHarnessCommand() *cobra.Command {
 	cmd := &cobra.Command{

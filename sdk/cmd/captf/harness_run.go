@@ -37,6 +37,7 @@ type harnessFlags struct {
 	controlPlane, runtime, output, onInterrupt, userEndpoint, contract string
 	cluster, machine, machinePool                                      string
 	scenarios, variables, allow                                        []string
+	registrationMethod, registrationAddress                            string
 	all, keep, noProgress, questions                                   bool
 	seed                                                               uint64
 	timeout, stepTimeout, grace                                        time.Duration
@@ -72,6 +73,9 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
   # Two scenarios with another runtime, as JUnit
   captf harness run --runtime terraform --scenario K1,K4 --output junit modules
 
+  # The same modules under RKE2, with nodes that join at addresses of machines
+  captf harness run --control-plane rke2 --registration-method internal-only-ips modules
+
   # Modules that need variables, kept for a look
   captf harness run --var region=eu-west-1 --var machine.size=large --keep modules`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -87,6 +91,11 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 					return usage(fmt.Errorf("parsing --%s \"\": it names nothing", name))
 				}
 			}
+			for name, text := range map[string]string{"registration-method": f.registrationMethod, "registration-address": f.registrationAddress} {
+				if cmd.Flags().Changed(name) && text == "" {
+					return usage(fmt.Errorf("parsing --%s \"\": it names nothing", name))
+				}
+			}
 			if cmd.Flags().Changed("runtime") && f.runtime == "" {
 				return usage(errors.New("parsing --runtime \"\": it names no binary; leave the flag out to search $" + runtime.EnvRuntime + ", tofu and terraform"))
 			}
@@ -96,7 +105,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags := cmd.Flags()
 	planes := controlPlanes()
 	flags.StringVar(&f.controlPlane, "control-plane", planes[0].Name, "control plane to play: "+strings.Join(controlPlaneNames(planes), ", "))
-	flags.StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by id (default "+planes[0].Scenarios[0].ID+"); see captf harness list")
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by id (default "+defaultScenarios(planes)+"); see captf harness list")
 	flags.BoolVar(&f.all, "all", false, "play every scenario of the control plane")
 	flags.StringVar(&f.runtime, "runtime", "", "path or name of the OpenTofu or Terraform binary (default $"+runtime.EnvRuntime+", then tofu, then terraform)")
 	flags.StringVar(&f.contract, "contract", "", "contract version: "+strings.Join(versions.Names(), ", ")+" (default "+versions.Default().Version()+")")
@@ -105,6 +114,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.StringVar(&f.machinePool, "machinepool", "", "directory of the machinepool module, instead of SET_DIR")
 	flags.StringArrayVar(&f.variables, "var", nil, "user variable as NAME=VALUE or ROLE.NAME=VALUE; may be repeated")
 	flags.StringVar(&f.userEndpoint, "user-endpoint", "", "control-plane endpoint that the user provides, as HOST:PORT")
+	addRegistrationFlags(cmd, &f)
 	flags.StringSliceVar(&f.allow, "allow", nil, "ids of requirements whose failure is only noted")
 	flags.Uint64Var(&f.seed, "seed", 1, "number that decides everything random; the same seed gives the same story")
 	flags.DurationVar(&f.timeout, "timeout", 0, "real time after which the run is interrupted, such as 30m (default none)")
@@ -116,7 +126,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.BoolVar(&f.noProgress, "no-progress", false, "do not write the story to standard error")
 	flags.StringVarP(&f.output, "output", "o", "text", "format of the result: text, json or junit")
 	complete(cmd, "control-plane", controlPlaneNames(planes)...)
-	complete(cmd, "scenario", scenarioIDs(planes[0])...)
+	completeForPlane(cmd, "scenario", scenarioIDs)
 	complete(cmd, "on-interrupt", interruptDestroy, interruptKeep)
 	complete(cmd, "output", "text", "json", "junit")
 	return cmd
@@ -177,6 +187,9 @@ func (f harnessFlags) order(args []string) (*harnessOrder, error) {
 		if o.endpoint, err = parseEndpoint(f.userEndpoint); err != nil {
 			return nil, err
 		}
+	}
+	if err := f.checkRegistration(o.plane, o.scenarios); err != nil {
+		return nil, err
 	}
 	for _, id := range f.allow {
 		if err := checkRequirement(o.definition, id); err != nil {
@@ -352,6 +365,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	}
 	config := harness.Config{
 		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seed, UserEndpoint: r.endpoint,
+		Registration: r.registrationMethod, RegistrationAddress: r.registrationAddress,
 		Allow: r.allow, Keep: r.keep, KeepOnInterrupt: r.onInterrupt == interruptKeep, Runtime: r.binary.String(),
 		Force: r.signals.force,
 	}

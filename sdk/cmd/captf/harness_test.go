@@ -267,35 +267,43 @@ variable "mode" {
 		args  []string
 		parts []string
 	}{
-		"no modules":          {nil, []string{"SET_DIR", "--cluster DIR"}},
-		"only one role":       {[]string{"--cluster", "x"}, []string{"--machine DIR"}},
-		"both ways":           {[]string{"--cluster", "x", "--machine", "y", "z"}, []string{"not both"}},
-		"two sets":            {[]string{"a", "b"}, []string{"there are 2 arguments"}},
-		"empty name":          {[]string{""}, []string{"empty string"}},
-		"control plane":       {[]string{"--control-plane", "k3s", "x"}, []string{`"k3s"`, "kcp"}},
-		"scenario":            {[]string{"--scenario", "K99", "x"}, []string{`"K99"`, "life", "K10"}},
-		"all and one":         {[]string{"--all", "--scenario", "K1", "x"}, []string{"exclude each other"}},
-		"output":              {[]string{"-o", "yaml", "x"}, []string{"text, json, junit"}},
-		"interrupt":           {[]string{"--on-interrupt", "panic", "x"}, []string{"destroy or keep"}},
-		"endpoint":            {[]string{"--user-endpoint", "example.com", "x"}, []string{"HOST:PORT"}},
-		"endpoint port":       {[]string{"--user-endpoint", "example.com:0", "x"}, []string{"1 to 65535"}},
-		"endpoint port words": {[]string{"--user-endpoint", "example.com:https", "x"}, []string{"1 to 65535"}},
-		"variable":            {[]string{"--var", "size", "x"}, []string{"NAME=VALUE"}},
-		"allow":               {[]string{"--allow", "CP-999", "x"}, []string{"CP-999", "the nearest is CP-0"}},
-		"allow nonsense":      {[]string{"--allow", "contract/nonsense", "x"}, []string{`"contract/nonsense"`, "the nearest is contract/", "module/apply"}},
-		"allow module":        {[]string{"--allow", "module/x", "x"}, []string{`"module/x"`}},
-		"allow lower case":    {[]string{"--allow", "cp-042", "x"}, []string{"the nearest is CP-042;"}},
-		"runtime empty":       {[]string{"--runtime", "", "x"}, []string{`--runtime ""`}},
-		"seed negative":       {[]string{"--seed", "-1", "x"}, []string{`parsing --seed "-1": it must be a whole number that is not negative`}},
-		"timeout words":       {[]string{"--timeout", "long", "x"}, []string{`parsing --timeout "long": it must be a duration`}},
-		"allow nothing":       {[]string{"--allow", "", "x"}, []string{`--allow ""`}},
-		"no scenario":         {[]string{"--scenario", "", "x"}, []string{`--scenario ""`}},
-		"timeout":             {[]string{"--timeout", "-1s", "x"}, []string{"negative"}},
-		"contract":            {[]string{"--contract", "v9", "x"}, []string{"v1alpha1"}},
-		"required variable":   {[]string{set}, []string{"machine module needs a value for variable size", "machine/user.tf:1", "--var size=VALUE"}},
-		"variable's type":     {[]string{"--var", "size=1", "--var", `cluster.zones=["a"`, set}, []string{"--var cluster.zones: variable zones of the cluster module", "cluster/user.tf:1", "it ends too early"}},
-		"variable refused":    {[]string{"--var", "size=1", "--var", "mode=shut", set}, []string{"--var mode: the cluster module refuses the value of variable mode", "cluster/user.tf:5", "mode must be open"}},
-		"unknown variable":    {[]string{"--var", "size=1", "--var", "zone=a", set}, []string{"no module of the set declares it; declared are mode, size, zones"}},
+		"no modules":                      {nil, []string{"SET_DIR", "--cluster DIR"}},
+		"only one role":                   {[]string{"--cluster", "x"}, []string{"--machine DIR"}},
+		"both ways":                       {[]string{"--cluster", "x", "--machine", "y", "z"}, []string{"not both"}},
+		"two sets":                        {[]string{"a", "b"}, []string{"there are 2 arguments"}},
+		"empty name":                      {[]string{""}, []string{"empty string"}},
+		"control plane":                   {[]string{"--control-plane", "k3s", "x"}, []string{`"k3s"`, "kcp"}},
+		"scenario":                        {[]string{"--scenario", "K99", "x"}, []string{`"K99"`, "life", "K10"}},
+		"all and one":                     {[]string{"--all", "--scenario", "K1", "x"}, []string{"exclude each other"}},
+		"output":                          {[]string{"-o", "yaml", "x"}, []string{"text, json, junit"}},
+		"interrupt":                       {[]string{"--on-interrupt", "panic", "x"}, []string{"destroy or keep"}},
+		"endpoint":                        {[]string{"--user-endpoint", "example.com", "x"}, []string{"HOST:PORT"}},
+		"endpoint port":                   {[]string{"--user-endpoint", "example.com:0", "x"}, []string{"1 to 65535"}},
+		"endpoint port words":             {[]string{"--user-endpoint", "example.com:https", "x"}, []string{"1 to 65535"}},
+		"variable":                        {[]string{"--var", "size", "x"}, []string{"NAME=VALUE"}},
+		"allow":                           {[]string{"--allow", "CP-999", "x"}, []string{"CP-999", "the nearest is CP-0"}},
+		"allow nonsense":                  {[]string{"--allow", "contract/nonsense", "x"}, []string{`"contract/nonsense"`, "the nearest is contract/", "module/apply"}},
+		"allow module":                    {[]string{"--allow", "module/x", "x"}, []string{`"module/x"`}},
+		"allow lower case":                {[]string{"--allow", "cp-042", "x"}, []string{"the nearest is CP-042;"}},
+		"runtime empty":                   {[]string{"--runtime", "", "x"}, []string{`--runtime ""`}},
+		"seed negative":                   {[]string{"--seed", "-1", "x"}, []string{`parsing --seed "-1": it must be a whole number that is not negative`}},
+		"timeout words":                   {[]string{"--timeout", "long", "x"}, []string{`parsing --timeout "long": it must be a duration`}},
+		"allow nothing":                   {[]string{"--allow", "", "x"}, []string{`--allow ""`}},
+		"no scenario":                     {[]string{"--scenario", "", "x"}, []string{`--scenario ""`}},
+		"registration of kcp":             {[]string{"--registration-method", "address", "x"}, []string{`"address"`, "kcp has none"}},
+		"registration unknown":            {[]string{"--control-plane", "rke2", "--registration-method", "internal", "x"}, []string{`"internal"`, "internal-first"}},
+		"registration empty":              {[]string{"--control-plane", "rke2", "--registration-method", "", "x"}, []string{`--registration-method ""`}},
+		"registration without a host":     {[]string{"--control-plane", "rke2", "--registration-method", "address", "x"}, []string{"--registration-address HOST"}},
+		"registration host in vain":       {[]string{"--control-plane", "rke2", "--registration-address", "a.example.com", "x"}, []string{"takes a host"}},
+		"registration host with a port":   {[]string{"--control-plane", "rke2", "--registration-method", "address", "--registration-address", "a:9345", "x"}, []string{`"a:9345"`, "port"}},
+		"registration against a scenario": {[]string{"--control-plane", "rke2", "--registration-method", "internal-first", "--scenario", "R3-external-only-ips", "x"}, []string{"R3-external-only-ips", "external-only-ips"}},
+		"scenario of another plane":       {[]string{"--control-plane", "rke2", "--scenario", "life", "x"}, []string{`"life"`, "rke2-life"}},
+		"timeout":                         {[]string{"--timeout", "-1s", "x"}, []string{"negative"}},
+		"contract":                        {[]string{"--contract", "v9", "x"}, []string{"v1alpha1"}},
+		"required variable":               {[]string{set}, []string{"machine module needs a value for variable size", "machine/user.tf:1", "--var size=VALUE"}},
+		"variable's type":                 {[]string{"--var", "size=1", "--var", `cluster.zones=["a"`, set}, []string{"--var cluster.zones: variable zones of the cluster module", "cluster/user.tf:1", "it ends too early"}},
+		"variable refused":                {[]string{"--var", "size=1", "--var", "mode=shut", set}, []string{"--var mode: the cluster module refuses the value of variable mode", "cluster/user.tf:5", "mode must be open"}},
+		"unknown variable":                {[]string{"--var", "size=1", "--var", "zone=a", set}, []string{"no module of the set declares it; declared are mode, size, zones"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +324,7 @@ variable "mode" {
 
 func TestHarnessList(t *testing.T) {
 	code, stdout, _ := captf(t, "harness", "list")
-	for _, p := range []string{"CONTROL PLANE", "kcp", "life", "(default)", "K10"} {
+	for _, p := range []string{"CONTROL PLANE", "kcp", "life", "(default)", "K10", "rke2", "rke2-life", "R10"} {
 		if code != exitOK || !strings.Contains(stdout, p) {
 			t.Errorf("exit %d, %q is not in %s", code, p, stdout)
 		}

@@ -34,7 +34,7 @@ func registrations() []harness.Registration {
 			Exempt:  machineOnly,
 		},
 		{
-			Name: methodAddress, Source: "control-planes.md 3.3",
+			Name: methodAddress, Source: "control-planes.md 3.3", TakesAddress: true,
 			Servers: func(w *harness.World, _ []*harness.Machine) []string { return []string{w.RegistrationAddress} },
 			Exempt:  slices.Concat(endpointOnly, machineOnly),
 		},
