@@ -117,7 +117,7 @@ func listenersOf(member Member, r Resource) []balancer.Listener {
 	if member.Listener != "" {
 		return []balancer.Listener{member.Listener}
 	}
-	return balancer.ListenersOf(balancer.Resource(r))
+	return balancer.ListenersOf(r)
 }
 
 // serve opens the ports of a control-plane node.

@@ -48,15 +48,8 @@ type Change struct {
 	Action Action
 }
 
-// Resource is one managed resource instance in an object's state.
-type Resource struct {
-	// Address is relative to the module, without the generated root's module.role.
-	Address string
-	// Type is the resource's type.
-	Type string
-	// Values are the attributes. They may hold secrets: they are compared, never printed.
-	Values map[string]any
-}
+// Resource is one managed resource instance in an object's state; see [balancer.Resource].
+type Resource = balancer.Resource
 
 // Diagnostic is one message of the runtime.
 type Diagnostic struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // probeCluster drills the cluster module: every change of inputs in turn on
@@ -152,18 +153,9 @@ func (d *drill) clusterEndpoint(in contract.ClusterInputs) {
 		d.add(judgeEcho(in.ControlPlaneEndpoint, out.ControlPlaneEndpoint))
 	}
 	for _, r := range run.Resources {
-		if balancerTypes[r.Type] {
+		if balancer.MakesEndpoint(r.Type) {
 			d.add(finding{id: "CP-002", role: d.role, status: StatusFailed, reason: "a load balancer is created although control_plane_endpoint is given: " + r.Address})
 		}
 	}
 	d.ok(d.run(OpDestroy, object, &in), "CP-025", "destroy of a cluster with a given endpoint")
-}
-
-// balancerTypes are the resource types that make an endpoint (harness.md H10).
-var balancerTypes = map[string]bool{
-	"aws_lb": true, "aws_alb": true, "aws_elb": true,
-	"google_compute_forwarding_rule": true, "google_compute_global_forwarding_rule": true,
-	"azurerm_lb":                      true,
-	"oci_load_balancer_load_balancer": true, "oci_load_balancer": true, "oci_network_load_balancer_network_load_balancer": true,
-	"openstack_lb_loadbalancer_v2": true,
 }

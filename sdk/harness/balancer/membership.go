@@ -52,10 +52,7 @@ type Resource struct {
 	Type string
 	// Values are the attributes. They may hold secrets: they are compared, never printed.
 	Values map[string]any
-}
-
-// ListenersOf returns the listeners that a recognised attachment is registered
-// with.
-func ListenersOf(Resource) []Listener {
-	return []Listener{ListenerAPI, ListenerSupervisor}
+	// DependsOn are the addresses, without instance keys, of everything that it
+	// was created after; only a state tells.
+	DependsOn []string
 }

@@ -26,26 +26,6 @@ const MembershipFile = "captf-harness.json"
 // maxMembershipFile is the largest such file, in bytes.
 const maxMembershipFile = 64 << 10
 
-// attachmentTypes are the resource types that register one backend with a load
-// balancer, each in the state of the machine (control-planes.md 6, pattern A).
-var attachmentTypes = map[string]bool{
-	"aws_elb_attachment":                      true,
-	"aws_alb_target_group_attachment":         true,
-	"aws_lb_target_group_attachment":          true,
-	"azurerm_lb_backend_address_pool_address": true,
-	"azurerm_network_interface_application_gateway_backend_address_pool_association": true,
-	"azurerm_network_interface_backend_address_pool_association":                     true,
-	"digitalocean_loadbalancer_droplet":                                              true,
-	"google_compute_instance_group_membership":                                       true,
-	"google_compute_network_endpoint":                                                true,
-	"google_compute_region_network_endpoint":                                         true,
-	"hcloud_load_balancer_target":                                                    true,
-	"ibm_is_lb_pool_member":                                                          true,
-	"oci_load_balancer_backend":                                                      true,
-	"oci_network_load_balancer_backend":                                              true,
-	"openstack_lb_member_v2":                                                         true,
-}
-
 // membershipFile is a decoded captf-harness.json.
 type membershipFile struct {
 	path    string
@@ -237,7 +217,7 @@ func (m *member) membership(view *module.Module) (*harness.Membership, error) {
 	var found []harness.Member
 	walkCalls(view, func(prefix string, mod *module.Module) {
 		for _, r := range mod.Resources {
-			if r.Mode == module.Managed && attachmentTypes[r.Type] {
+			if r.Mode == module.Managed && balancer.Attaches(r.Type) {
 				found = append(found, harness.Member{Address: prefix + r.Address()})
 			}
 		}

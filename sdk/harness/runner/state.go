@@ -24,6 +24,9 @@ func resources(s *runtime.State) ([]harness.Resource, error) {
 		if r.Deposed != "" {
 			hr.Address += " (deposed " + r.Deposed + ")"
 		}
+		for _, on := range r.Dependencies {
+			hr.DependsOn = append(hr.DependsOn, relative(on))
+		}
 		attributes := map[string]any{}
 		if len(r.Attributes) > 0 {
 			if err := decodeNumbers(r.Attributes, &attributes); err != nil {
