@@ -527,6 +527,7 @@ func (p *play) countPoolNodes() bool {
 	if found < pool.Replicas {
 		p.open(pool, gatePoolNodes, func() (bool, any) { return false, nil })
 	} else {
+		p.opened(pool, gatePoolNodes)
 		delete(p.blocks, pool)
 	}
 	return changed
