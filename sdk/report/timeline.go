@@ -16,9 +16,10 @@ const (
 	maxWidth = 12000 // pixels
 	perMin   = 26    // pixels a virtual minute, within the bounds
 	maxLanes = 120
-	markSize = 11 // pixels: marks that are closer are drawn as one
-	tickGap  = 84 // pixels between the labels of the axis
-	noteSize = 12 // lines of one tooltip
+	markSize = 11  // pixels: marks that are closer are drawn as one
+	tickGap  = 84  // pixels between the labels of the axis
+	noteSize = 12  // lines of one tooltip
+	noteWide = 160 // characters of a line there
 )
 
 // timeline is a story as it is drawn: lanes of bars and marks over virtual
@@ -254,7 +255,10 @@ func (d *drawing) step(s harness.StoryStep) {
 }
 
 func (d *drawing) runBar(l *lane, from float64, s harness.StoryStep) {
-	class := "run " + string(s.Op)
+	class := "run"
+	if s.Op == harness.OpApply || s.Op == harness.OpDestroy {
+		class += " " + string(s.Op)
+	}
 	if s.Type == harness.EventRunFailed {
 		class += " failed"
 	}
@@ -365,7 +369,11 @@ func (d *drawing) mark(l *lane, s harness.StoryStep) {
 	if rank < 0 {
 		return
 	}
-	text := fmt.Sprintf("%s %s: %s", virtual(s.At), marks[rank].title, line(s.Event))
+	event := []rune(line(s.Event))
+	if len(event) > noteWide {
+		event = append(event[:noteWide], '…')
+	}
+	text := fmt.Sprintf("%s %s: %s", virtual(s.At), marks[rank].title, string(event))
 	l.counts["event"]++
 	at := d.percent(s.At)
 	if n := len(l.Marks) - 1; n >= 0 && (at-l.Marks[n].At)*d.width/100 < markSize {
