@@ -37,7 +37,7 @@ type harnessFlags struct {
 	controlPlane, runtime, output, onInterrupt, userEndpoint, contract string
 	cluster, machine, machinePool                                      string
 	scenarios, variables, allow                                        []string
-	registrationMethod, registrationAddress                            string
+	registrationMethod, registrationAddress, page                      string
 	all, keep, noProgress, questions                                   bool
 	seed                                                               uint64
 	timeout, stepTimeout, grace                                        time.Duration
@@ -99,6 +99,9 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 			if cmd.Flags().Changed("runtime") && f.runtime == "" {
 				return usage(errors.New("parsing --runtime \"\": it names no binary; leave the flag out to search $" + runtime.EnvRuntime + ", tofu and terraform"))
 			}
+			if err := checkPage(cmd, f.page); err != nil {
+				return usage(err)
+			}
 			return runHarness(cmd, f, args)
 		},
 	}
@@ -125,6 +128,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.BoolVar(&f.questions, "questions", false, "list the questions that a person has to answer, instead of only counting them (text output)")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "do not write the story to standard error")
 	flags.StringVarP(&f.output, "output", "o", "text", "format of the result: text, json or junit")
+	addPageFlag(cmd, &f.page)
 	complete(cmd, "control-plane", controlPlaneNames(planes)...)
 	completeForPlane(cmd, "scenario", scenarioIDs)
 	complete(cmd, "on-interrupt", interruptDestroy, interruptKeep)
@@ -150,6 +154,8 @@ type harnessOrder struct {
 	endpoint   *contract.Endpoint
 	// set opens the modules.
 	set func() (*runner.Set, error)
+	// again writes the command line that plays one scenario again.
+	again func(scenario string, set *runner.Set) string
 }
 
 // order understands the flags. Every error is one of usage.
@@ -266,6 +272,7 @@ func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	order.again = func(scenario string, set *runner.Set) string { return playAgain(cmd, args, order, scenario, set) }
 	r := &harnessRun{harnessOrder: order, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	r.signals = watchInterrupts(cmd.Context(), r.tellInterrupt)
 	defer r.signals.stop()
@@ -381,6 +388,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		err = placeless(err, scratch)
 	}
 	result.Timing = harness.Timing{Total: time.Since(start).Seconds(), Runtime: run.Busy().Seconds(), Runs: run.Runs()}
+	result.Command = r.again(s.ID, r.modules)
 	left, leftErr := run.Left()
 	result.Left = nil
 	for _, l := range left {
@@ -504,57 +512,4 @@ func (r *harnessRun) removeScratch() error {
 		return fmt.Errorf("removing the scratch directory: %w", err)
 	}
 	return nil
-}
-
-// cannotRun reports a run that did not begin. Programs that read the result
-// get one all the same.
-func (r *harnessRun) cannotRun(err error) error {
-	if _, wrong := errors.AsType[*runner.VariableError](err); wrong {
-		return usage(err)
-	}
-	if r.output == "text" {
-		return err
-	}
-	result := &harness.Result{
-		Verdict: harness.VerdictError, Scenario: r.scenarios[0].ID, ControlPlane: r.plane.Name, Seed: r.seed, Error: err.Error(),
-		Modules: map[contract.Role]string{}, Kept: r.kept,
-	}
-	if r.binary != nil {
-		result.Runtime = r.binary.String()
-	}
-	if r.modules != nil {
-		for _, role := range r.modules.Roles() {
-			result.Modules[role] = r.modules.Dir(role)
-		}
-	}
-	return errors.Join(err, r.report([]*harness.Result{result}))
-}
-
-// report writes the results.
-func (r *harnessRun) report(results []*harness.Result) error {
-	switch r.output {
-	case "json":
-		return report.JSON(r.stdout, results...)
-	case "junit":
-		return report.JUnit(r.stdout, results...)
-	}
-	for n, result := range results {
-		if n > 0 {
-			fmt.Fprintln(r.stdout)
-		}
-		if err := report.Text(r.stdout, result, report.TextOptions{Colors: colourful(r.stdout), Questions: r.questions}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// colourful tells that w is a terminal whose user did not turn colours off.
-func colourful(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

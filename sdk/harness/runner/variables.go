@@ -329,3 +329,22 @@ func refusing(checked []*module.Variable, g runtime.Diagnostic) *module.Variable
 	}
 	return nil
 }
+
+// Sensitive tells that a module of the set marks the variable sensitive, so
+// that its value is not to be shown.
+func (s *Set) Sensitive(v Variable) bool {
+	for role, m := range s.members {
+		if v.Role != "" && v.Role != role {
+			continue
+		}
+		for _, view := range []*module.Module{m.tree.Terraform, m.tree.OpenTofu} {
+			if view == nil {
+				continue
+			}
+			if slices.ContainsFunc(view.Variables, func(d *module.Variable) bool { return d.Name == v.Name && d.Sensitive }) {
+				return true
+			}
+		}
+	}
+	return false
+}
