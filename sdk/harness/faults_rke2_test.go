@@ -22,7 +22,7 @@ func members(pattern harness.Pattern, declared bool, list ...harness.Member) fun
 
 var (
 	apiMember        = harness.Member{Listener: "api", Address: "terraform_data.backend_member"}
-	supervisorMember = harness.Member{Listener: "supervisor", Address: "terraform_data.supervisor_member"}
+	supervisorMember = harness.Member{Listener: "supervisor", Address: "terraform_data.backend_member"}
 )
 
 // breaksOverGzip tells that a payload is packed and cannot be read as text.
@@ -98,7 +98,7 @@ func TestFaultsRKE2(t *testing.T) {
 	for _, f := range rke2Faults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			set := harnesstest.New(contract.Roles()...).Supervise()
+			set := harnesstest.New(contract.Roles()...)
 			f.with(set)
 			checkFault(t, f, configRKE2(t, set, f.scenario, 1))
 		})
@@ -116,7 +116,7 @@ func TestEveryRequirementJudgedForRKE2HasAFault(t *testing.T) {
 		}
 	}
 	for _, scenario := range []string{"rke2-life", "R3-internal-only-ips", "R5", "R10"} {
-		result, err := harness.Play(context.Background(), configRKE2(t, harnesstest.New(contract.Roles()...).Supervise(), scenario, 1))
+		result, err := harness.Play(context.Background(), configRKE2(t, harnesstest.New(contract.Roles()...), scenario, 1))
 		if err != nil {
 			t.Fatalf("playing %s: %v", scenario, err)
 		}
@@ -131,7 +131,7 @@ func TestEveryRequirementJudgedForRKE2HasAFault(t *testing.T) {
 // A module may refuse packed data with a condition of its own: that is said, and
 // is no failure.
 func TestPackedDataMayBeRefusedInAStory(t *testing.T) {
-	set := harnesstest.New(contract.Roles()...).Supervise()
+	set := harnesstest.New(contract.Roles()...)
 	set.Fail = func(op harness.Op, _ string, in contract.Inputs) string {
 		if m, ok := in.(*contract.MachineInputs); ok && applies(op) && breaksOverGzip(m) {
 			return "Resource precondition failed"

@@ -28,7 +28,7 @@ func configRKE2(t testing.TB, modules harness.Modules, scenario string, seed uin
 func TestStoriesRKE2(t *testing.T) {
 	for _, scenario := range rke2.New().Scenarios {
 		t.Run(scenario.ID, func(t *testing.T) {
-			set := harnesstest.New(contract.Roles()...).Supervise()
+			set := harnesstest.New(contract.Roles()...)
 			result, err := harness.Play(context.Background(), configRKE2(t, set, scenario.ID, 1))
 			if err != nil {
 				t.Fatalf("playing: %v", err)

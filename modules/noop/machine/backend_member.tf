@@ -1,7 +1,9 @@
 # Stands in for the attachment to the load balancer's backend: a resource of its
 # own, in the machine's state and made in the same apply, for control-plane
 # machines only (CP-030, CP-031). Destroying the machine removes it and no other
-# (CP-035), and because it refers to the instance it goes first (CP-036).
+# (CP-035), and because it refers to the instance it goes first (CP-036). One backend
+# serves every port, so it stands for RKE2's second listener too (CP-032); where a
+# pool has one port, each listener needs an attachment of its own.
 resource "terraform_data" "backend_member" {
   count = var.control_plane ? 1 : 0
 

@@ -44,8 +44,6 @@ type Set struct {
 	// Before is called when a run starts, After when it has ended.
 	Before, After func(op harness.Op, object string)
 
-	supervised bool
-
 	mu    sync.Mutex
 	state map[string]*object
 }
@@ -80,20 +78,6 @@ func New(roles ...contract.Role) *Set {
 		}
 		s.Infos[role] = info
 	}
-	return s
-}
-
-// Supervise makes the set one whose control-plane machines join a second
-// listener, the supervisor's, as RKE2 needs it. Call it before the first run.
-func (s *Set) Supervise() *Set {
-	s.supervised = true
-	info := s.Infos[contract.RoleMachine]
-	if m := info.Membership; m != nil {
-		joined := *m
-		joined.Members = append(slices.Clone(m.Members), harness.Member{Listener: "supervisor", Address: "terraform_data.supervisor_member"})
-		info.Membership = &joined
-	}
-	s.Infos[contract.RoleMachine] = info
 	return s
 }
 
@@ -212,7 +196,7 @@ func (s *Set) transition(op harness.Op, name string, in contract.Inputs, run *ha
 		}
 		return
 	}
-	resources := s.resourcesOf(in)
+	resources := resourcesOf(in)
 	switch {
 	case old == nil:
 		run.Changes = changesOf(resources, harness.ActionCreate)
@@ -256,13 +240,10 @@ func record(in contract.Inputs) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (s *Set) resourcesOf(in contract.Inputs) []harness.Resource {
+func resourcesOf(in contract.Inputs) []harness.Resource {
 	out := []harness.Resource{{Address: mainResource[in.Role()], Type: "terraform_data"}}
 	if m, ok := in.(*contract.MachineInputs); ok && m.ControlPlane {
 		out = append(out, harness.Resource{Address: "terraform_data.backend_member[0]", Type: "terraform_data"})
-		if s.supervised {
-			out = append(out, harness.Resource{Address: "terraform_data.supervisor_member[0]", Type: "terraform_data"})
-		}
 	}
 	return out
 }

@@ -206,7 +206,7 @@ var table = []Row{
 	{ID: "CP-060", Roles: pool, Level: Must, Ways: h, Membership: true,
 		Title:  "make workers only: never join a control-plane backend",
 		Remedy: "remove the attachment to the API listener from the pool module"},
-	{ID: "CP-061", Roles: pool, Level: Must, Ways: h,
+	{ID: "CP-061", Planes: kcp, Roles: pool, Level: Must, Ways: h,
 		Lint:   []string{"pool/bootstrap-replace"},
 		Title:  "take new bootstrap data into the launch configuration and replace no instance",
 		Remedy: "let bootstrap_data change a launch template version, and ignore it on running members"},
