@@ -52,11 +52,25 @@ func TestLifeOnRealRuntimes(t *testing.T) {
 	}
 }
 
+// The whole life of a cluster under RKE2: the set is the same.
+func TestRKE2LifeOnOpenTofu(t *testing.T) {
+	result, err := harness.Play(context.Background(), configRKE2(t, realModules(t, runtimetest.OpenTofu(t), noop), "rke2-life", 1))
+	if err != nil {
+		t.Fatalf("playing: %v", err)
+	}
+	if result.Verdict != harness.VerdictPassed || len(result.Left) > 0 {
+		t.Errorf("verdict is %s, left are %v\n%s", result.Verdict, result.Left, story(result))
+	}
+}
+
 // realCase is a folder of testdata/cases: files that are laid over the no-op
 // modules, and what the harness must say about the result.
 type realCase struct {
 	// Scenario is K1 unless the case needs more; create adds workers and a pool.
 	Scenario string `json:"scenario"`
+	// ControlPlane is kcp unless the case needs another. Scenarios of rke2 are
+	// played with one control-plane machine and nothing else.
+	ControlPlane string `json:"controlPlane"`
 	// Probes tells that the probes run too.
 	Probes bool `json:"probes"`
 	// Failed are the requirements that fail, and no others.
@@ -95,7 +109,12 @@ func TestCases(t *testing.T) {
 			dir := t.TempDir()
 			overlay(t, noop, dir)
 			overlay(t, folder, dir)
-			cfg := config(t, realModules(t, binary, dir), "K1", 1)
+			modules := realModules(t, binary, dir)
+			cfg := config(t, modules, "K1", 1)
+			if want.ControlPlane == "rke2" {
+				cfg = configRKE2(t, modules, want.Scenario, 1)
+				cfg.Scenario.Steps = []harness.Step{harness.StepCreateControlPlane, harness.StepDelete}
+			}
 			if want.Scenario == "create" {
 				cfg.Scenario.Steps = []harness.Step{harness.StepCreate, harness.StepDelete}
 			}
