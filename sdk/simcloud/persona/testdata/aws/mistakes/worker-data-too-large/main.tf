@@ -1,0 +1,11 @@
+terraform {
+  required_providers {
+    aws = { source = "hashicorp/aws" }
+  }
+}
+
+resource "aws_instance" "i" {
+  ami           = "ami-1"
+  instance_type = "m7i.large"
+  user_data     = join("", [for i in range(2000) : "0123456789"])
+}
