@@ -178,6 +178,20 @@ func TestHarnessScenarios(t *testing.T) {
 	checkEmpty(t, tmp)
 }
 
+// TestHarnessRKE2: the second control plane is played with the registration method that is asked for.
+func TestHarnessRKE2(t *testing.T) {
+	code, stdout, stderr := captf(t, "harness", "run", "--runtime", runtimetest.OpenTofu(t).Path, "--control-plane", "rke2", "--scenario", "R10",
+		"--registration-method", "external-only-ips", "-o", "json", "--no-progress", tiny(t, nil))
+	var r harness.Result
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("exit %d: %v: %s", code, err, stderr)
+	}
+	at := slices.IndexFunc(r.Requirements, func(q harness.Requirement) bool { return q.ID == "CP-043" })
+	if code != exitFailed || r.ControlPlane != "rke2" || at < 0 || r.Requirements[at].Status != harness.StatusFailed || !strings.Contains(r.Requirements[at].Reason, "external-only-ips needs an ExternalIP") {
+		t.Errorf("exit %d, control plane %s: %s", code, r.ControlPlane, stdout)
+	}
+}
+
 // TestHarnessFails: what a module does wrong is exit code 1, and named.
 func TestHarnessFails(t *testing.T) {
 	tofu := runtimetest.OpenTofu(t).Path
