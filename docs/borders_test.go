@@ -82,8 +82,18 @@ var borders = []border{
 	},
 	{
 		from:   []string{"sdk/harness/..."},
-		only:   []string{"sdk/harness/...", "sdk/module/...", "sdk/runtime/...", "sdk/report/...", "contract/..."},
+		only:   []string{"sdk/harness/...", "sdk/module/...", "sdk/runtime/...", "sdk/report/...", "sdk/simcloud/...", "contract/..."},
 		reason: "the harness judges what modules do, not how they are written",
+	},
+	{
+		from:   []string{"sdk/simcloud/..."},
+		only:   []string{"sdk/simcloud/..."},
+		reason: "a simulated cloud knows providers and their schemas, and nothing of what they are used for",
+	},
+	{
+		from: []string{"..."}, except: []string{"sdk/simcloud/...", "sdk/harness/runner/...", "sdk/cmd/captf/...", "sdk/contracttest/..."},
+		never:  []string{"sdk/simcloud/...", "github.com/hashicorp/terraform-plugin-go/..."},
+		reason: "the plugin protocol is for simulating providers; the engine, the linter and the scaffolder work without it",
 	},
 	{
 		from:   []string{"sdk/report/..."},

@@ -63,6 +63,8 @@ func (e *RunError) Error() string {
 		b.WriteString("interrupted, but it did not stop in time, so it was killed")
 	case e.Interrupted:
 		b.WriteString("interrupted")
+	case e.Killed:
+		b.WriteString("killed, as was asked for")
 	case e.Signal != "":
 		fmt.Fprintf(&b, "ended by signal %q, which nobody here sent", e.Signal)
 	case e.Err != nil:

@@ -33,6 +33,8 @@ type command struct {
 	grace    time.Duration
 	// force, when closed, ends the grace period.
 	force <-chan struct{}
+	// kill, when closed, kills at once.
+	kill <-chan struct{}
 }
 
 // ending says how a process ended.
@@ -144,6 +146,7 @@ func attend(ctx context.Context, c command, p *os.Process, ended <-chan error) e
 	}
 	done := ctx.Done()
 	var force <-chan struct{}
+	death := c.kill
 
 	interrupt := func() {
 		done, deadline = nil, nil
@@ -157,7 +160,8 @@ func attend(ctx context.Context, c command, p *os.Process, ended <-chan error) e
 		}
 	}
 	kill := func() {
-		force, grace = nil, nil
+		force, grace, death = nil, nil, nil
+		done, deadline = nil, nil
 		end.killed = true
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
@@ -169,6 +173,8 @@ func attend(ctx context.Context, c command, p *os.Process, ended <-chan error) e
 			end.timedOut = true
 			interrupt()
 		case <-force:
+			kill()
+		case <-death:
 			kill()
 		case <-grace:
 			kill()

@@ -53,7 +53,7 @@ func (w *Workdir) run(ctx context.Context, c call) (*Result, []byte, error) {
 	}
 	cmd := command{
 		path: w.bin.Path, args: c.args, dir: w.abs, env: w.env,
-		stderr: rec.plain, deadline: timeout, grace: grace, force: w.o.Force,
+		stderr: rec.plain, deadline: timeout, grace: grace, force: w.o.Force, kill: w.o.Kill,
 	}
 	var doc bytes.Buffer
 	switch c.mode {

@@ -45,6 +45,9 @@ type WorkdirOptions struct {
 	Grace time.Duration
 	// Force, when closed, ends a running grace period, for a user who asks twice.
 	Force <-chan struct{}
+	// Kill, when closed, kills a running step at once and without an interrupt, as the
+	// death of its machine would. It is for tests and drills.
+	Kill <-chan struct{}
 	// Parallelism of plan, apply, refresh and destroy; zero is the runtime's own.
 	Parallelism int
 	// Events, if set, is called for every event as it happens, from another goroutine

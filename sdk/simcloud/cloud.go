@@ -132,50 +132,6 @@ func (c *Cloud) Find(typ, id string) *Object {
 	return nil
 }
 
-// Delete removes an object out of band; it reports whether it was there.
-func (c *Cloud) Delete(typ, id string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o := c.find(typ, id)
-	if o == nil {
-		return false
-	}
-	c.remove(o)
-	return true
-}
-
-// Alter changes attributes of an object out of band, by path.
-func (c *Cloud) Alter(typ, id string, changes map[string]any) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o := c.find(typ, id)
-	if o == nil {
-		return fmt.Errorf("changing %s %q: there is no such object in the simulated cloud", typ, id)
-	}
-	for _, path := range keys(changes) {
-		assign(o.Attributes, path, normal(changes[path]))
-	}
-	return nil
-}
-
-// Stop makes an instance one that is stopped, as its type's rule has it.
-func (c *Cloud) Stop(typ, id string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o := c.find(typ, id)
-	if o == nil {
-		return fmt.Errorf("stopping %s %q: there is no such object in the simulated cloud", typ, id)
-	}
-	rule := c.rule(o.Source, o.Type)
-	if len(rule.Stopped) == 0 {
-		return fmt.Errorf("stopping %s %q: how a stopped one looks is not known of this type", typ, id)
-	}
-	for _, path := range keys(rule.Stopped) {
-		assign(o.Attributes, path, normal(rule.Stopped[path]))
-	}
-	return nil
-}
-
 // Journal returns the calls so far, the oldest first, and how many older ones are
 // not remembered any more. Reads are not in it unless they were refused.
 func (c *Cloud) Journal() ([]Call, int) {

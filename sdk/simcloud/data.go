@@ -43,6 +43,7 @@ func (p *provider) data(ctx context.Context, r *tfprotov6.ReadDataSourceRequest)
 	}
 	o := p.subject(r.TypeName, config)
 	e := p.cloud.strike(ctx, p.gone, OpData, o)
+	defer e.ended()
 	p.cloud.mu.Lock()
 	defer p.cloud.mu.Unlock()
 	if e.err != nil {

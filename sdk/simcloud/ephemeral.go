@@ -38,6 +38,7 @@ func (p *provider) open(ctx context.Context, r *tfprotov6.OpenEphemeralResourceR
 	}
 	o := p.subject(r.TypeName, config)
 	e := p.cloud.strike(ctx, p.gone, OpOpen, o)
+	defer e.ended()
 	p.cloud.mu.Lock()
 	defer p.cloud.mu.Unlock()
 	p.log(OpOpen, o, e.err)

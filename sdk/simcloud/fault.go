@@ -17,7 +17,7 @@ type Fault struct {
 	Type, Owner string
 	// Kind is a kind of type; "" is any.
 	Kind Kind
-	// Shared fits only types that change a parent (see [TypeRule]).
+	// Shared fits only types that change a parent (see [TypeRule]), and attachments.
 	Shared bool
 	// Nth is the first of the fitting calls that it acts on, from 1; 0 means 1.
 	Nth int
@@ -38,8 +38,9 @@ type Fault struct {
 	// Delay is real time before anything happens. Hang never ends by itself.
 	Delay time.Duration
 	Hang  bool
-	// Deaf tells that a waiting call does not heed the runtime's wish to stop, as most
-	// creates of real providers; otherwise it ends with an error and nothing done.
+	// Deaf tells that a waiting call is done all the same when the runtime wants to stop or
+	// is gone, as most creates of real providers; otherwise it ends with an error and
+	// nothing done.
 	Deaf bool
 }
 
@@ -50,6 +51,7 @@ type Injected struct {
 	seen  int
 	hits  atomic.Int64
 	hit   chan struct{}
+	done  chan struct{}
 }
 
 // Hits is on how many calls it acted so far.
@@ -57,6 +59,9 @@ func (i *Injected) Hits() int { return int(i.hits.Load()) }
 
 // Hit is closed when it first acts on a call.
 func (i *Injected) Hit() <-chan struct{} { return i.hit }
+
+// Done is closed when the first call that it acts on has ended, whatever became of it.
+func (i *Injected) Done() <-chan struct{} { return i.done }
 
 // Remove ends the fault.
 func (i *Injected) Remove() {
@@ -67,7 +72,7 @@ func (i *Injected) Remove() {
 
 // AddFault makes something go wrong from now on.
 func (c *Cloud) AddFault(f Fault) *Injected {
-	i := &Injected{cloud: c, fault: f, hit: make(chan struct{})}
+	i := &Injected{cloud: c, fault: f, hit: make(chan struct{}), done: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = append(c.faults, i)
@@ -85,6 +90,8 @@ func (c *Cloud) ClearFaults() {
 type effect struct {
 	err            error
 	partial, blind bool
+	// ended must be called when the call has ended.
+	ended func()
 }
 
 // strike finds the first fault that acts on a call, and waits if it says so.
@@ -92,33 +99,25 @@ type effect struct {
 func (c *Cloud) strike(ctx context.Context, gone <-chan struct{}, op Op, o *Object) effect {
 	c.mu.Lock()
 	hit := c.due(op, o)
-	var f Fault
-	var e effect
-	if hit != nil {
-		f = hit.fault
-		e.partial, e.blind = f.Partial, f.Blind
-		switch {
-		case f.Err != "":
-			e.err = &refusal{text: f.Err}
-		case f.Refusal != "":
-			e.err = &refusal{reason: f.Refusal, text: c.refusal(o.Source, f.Refusal, "")}
-		}
-		if hit.hits.Add(1) == 1 {
-			close(hit.hit)
-		}
+	if hit == nil {
+		c.mu.Unlock()
+		return effect{err: stopped(ctx), ended: func() {}}
+	}
+	f := hit.fault
+	e := effect{partial: f.Partial, blind: f.Blind, ended: func() {}}
+	switch {
+	case f.Err != "":
+		e.err = &refusal{text: f.Err}
+	case f.Refusal != "":
+		e.err = &refusal{reason: f.Refusal, text: c.refusal(o.Source, f.Refusal, "")}
+	}
+	if hit.hits.Add(1) == 1 {
+		close(hit.hit)
+		e.ended = func() { close(hit.done) }
 	}
 	c.mu.Unlock()
-	if hit == nil {
-		return effect{err: stopped(ctx)}
-	}
-	if f.Deaf {
-		// What was asked for is done all the same when the one who asked is gone.
-		ctx = context.WithoutCancel(ctx)
-	} else {
-		gone = nil
-	}
-	if err := wait(ctx, gone, f.Delay, f.Hang); err != nil {
-		return effect{err: err}
+	if err := f.wait(ctx, gone); err != nil {
+		e.err, e.partial, e.blind = err, false, false
 	}
 	return e
 }
@@ -132,7 +131,7 @@ func (c *Cloud) due(op Op, o *Object) *Injected {
 			f.Op != "" && f.Op != op,
 			!glob(f.Type, o.Type), !glob(f.Owner, o.Owner),
 			f.Kind != KindOther && f.Kind != o.Kind,
-			f.Shared && len(c.rule(o.Source, o.Type).Parents) == 0,
+			f.Shared && o.Kind != KindAttachment && len(c.rule(o.Source, o.Type).Parents) == 0,
 			f.Overlap && !c.overlaps(o):
 			continue
 		}
@@ -180,25 +179,27 @@ func (c *Cloud) begin(o *Object) (end func()) {
 	}
 }
 
-// wait waits for a time, or for ever, until the runtime wants to stop.
-func wait(ctx context.Context, gone <-chan struct{}, delay time.Duration, hang bool) error {
-	if delay <= 0 && !hang {
+// wait waits as long as the fault says.
+func (f Fault) wait(ctx context.Context, gone <-chan struct{}) error {
+	if f.Delay <= 0 && !f.Hang {
 		return stopped(ctx)
 	}
 	var over <-chan time.Time
-	if !hang {
-		t := time.NewTimer(delay)
+	if !f.Hang {
+		t := time.NewTimer(f.Delay)
 		defer t.Stop()
 		over = t.C
 	}
 	select {
+	case <-gone: // the context may end because of it
 	case <-ctx.Done():
-		return stopped(ctx)
-	case <-gone:
-		return nil
 	case <-over:
 		return nil
 	}
+	if f.Deaf {
+		return nil
+	}
+	return fmt.Errorf("the request to the simulated cloud was cancelled: %w", context.Canceled)
 }
 
 // stopped is the error of a call that the runtime wants to end.

@@ -32,6 +32,7 @@ func (p *provider) read(ctx context.Context, r *tfprotov6.ReadResourceRequest) (
 	}
 	probe := p.subject(r.TypeName, current)
 	e := p.cloud.strike(ctx, p.gone, OpRead, probe)
+	defer e.ended()
 	p.cloud.mu.Lock()
 	defer p.cloud.mu.Unlock()
 	if e.err != nil {
@@ -198,6 +199,7 @@ type applying struct {
 func (a *applying) run(ctx context.Context) (*Object, error) {
 	defer a.cloud.begin(a.about)()
 	e := a.cloud.strike(ctx, a.gone, a.op, a.about)
+	defer e.ended()
 	a.cloud.mu.Lock()
 	defer a.cloud.mu.Unlock()
 	if e.err != nil && (!e.partial || a.op != OpCreate) {

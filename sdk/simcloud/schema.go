@@ -44,4 +44,33 @@ type Schema struct {
 	Data       map[string]*tfprotov6.Schema
 	Ephemerals map[string]*tfprotov6.Schema
 	Functions  map[string]*tfprotov6.Function
+	// Has are all types that the file has, also those that were not wanted.
+	Has Types
 }
+
+// Derived tells that the schema was not printed by the provider itself.
+func (s *Schema) Derived() bool { return s.DerivedFrom != "" }
+
+// Types are the types of one provider.
+type Types struct {
+	Resources, Data, Ephemerals map[string]bool
+	// Functions tells that the provider's functions are wanted too.
+	Functions bool
+}
+
+// Without returns the types of t that are not in other.
+func (t Types) Without(other Types) Types {
+	minus := func(a, b map[string]bool) map[string]bool {
+		out := map[string]bool{}
+		for name, is := range a {
+			if is && !b[name] {
+				out[name] = true
+			}
+		}
+		return out
+	}
+	return Types{Resources: minus(t.Resources, other.Resources), Data: minus(t.Data, other.Data), Ephemerals: minus(t.Ephemerals, other.Ephemerals)}
+}
+
+// Empty tells that there is no type.
+func (t Types) Empty() bool { return len(t.Resources)+len(t.Data)+len(t.Ephemerals) == 0 }

@@ -26,13 +26,6 @@ const (
 	maxSchemaTypes  = 50_000
 )
 
-// Types are the types of one provider that a schema is read for.
-type Types struct {
-	Resources, Data, Ephemerals map[string]bool
-	// Functions tells that the provider's functions are wanted too.
-	Functions bool
-}
-
 // ReadOptions say what of a schema file is read.
 type ReadOptions struct {
 	// Source is the provider, for files that hold several; "" takes the only one.
@@ -176,9 +169,9 @@ func (s *schemaReader) document() (*Schema, error) {
 			return s.member(out, name)
 		}
 		return s.members(func(address string) error {
-			source := plainSource(address)
+			source := PlainSource(address)
 			others = append(others, source)
-			if s.o.Source != "" && source != plainSource(s.o.Source) {
+			if s.o.Source != "" && source != PlainSource(s.o.Source) {
 				return s.d.SkipValue()
 			}
 			if chosen != nil {
@@ -216,9 +209,9 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// plainSource is a provider's address without the hosts of the runtimes' own
+// PlainSource is a provider's address without the hosts of the runtimes' own
 // registries, which each runtime adds by itself.
-func plainSource(address string) string {
+func PlainSource(address string) string {
 	for _, host := range []string{"registry.terraform.io/", "registry.opentofu.org/"} {
 		if rest, ok := strings.CutPrefix(address, host); ok {
 			address = rest
@@ -257,11 +250,11 @@ func (s *schemaReader) member(out *Schema, name string) error {
 		}
 		return nil
 	case "resource_schemas":
-		return s.schemas(&out.Resources, "resource", want(s.o.Types, func(t *Types) map[string]bool { return t.Resources }))
+		return s.schemas(&out.Resources, &out.Has.Resources, "resource", want(s.o.Types, func(t *Types) map[string]bool { return t.Resources }))
 	case "data_source_schemas":
-		return s.schemas(&out.Data, "data source", want(s.o.Types, func(t *Types) map[string]bool { return t.Data }))
+		return s.schemas(&out.Data, &out.Has.Data, "data source", want(s.o.Types, func(t *Types) map[string]bool { return t.Data }))
 	case "ephemeral_resource_schemas":
-		return s.schemas(&out.Ephemerals, "ephemeral resource", want(s.o.Types, func(t *Types) map[string]bool { return t.Ephemerals }))
+		return s.schemas(&out.Ephemerals, &out.Has.Ephemerals, "ephemeral resource", want(s.o.Types, func(t *Types) map[string]bool { return t.Ephemerals }))
 	case "functions":
 		if s.o.Types != nil && !s.o.Types.Functions {
 			return s.d.SkipValue()
@@ -280,14 +273,15 @@ func want(t *Types, list func(*Types) map[string]bool) func(string) bool {
 	return func(name string) bool { return types[name] }
 }
 
-func (s *schemaReader) schemas(out *map[string]*tfprotov6.Schema, kind string, want func(string) bool) error {
+func (s *schemaReader) schemas(out *map[string]*tfprotov6.Schema, has *map[string]bool, kind string, want func(string) bool) error {
 	if *out == nil {
-		*out = map[string]*tfprotov6.Schema{}
+		*out, *has = map[string]*tfprotov6.Schema{}, map[string]bool{}
 	}
 	return s.members(func(typ string) error {
 		if s.types++; s.types > maxSchemaTypes {
 			return fmt.Errorf("it has more than %d types", maxSchemaTypes)
 		}
+		(*has)[typ] = true
 		if !want(typ) {
 			return s.d.SkipValue()
 		}
@@ -337,11 +331,11 @@ func (s *schemaReader) finish(out *Schema) error {
 	switch {
 	case out.Source == "":
 		out.Source = s.o.Source
-	case s.o.Source != "" && plainSource(out.Source) != plainSource(s.o.Source):
+	case s.o.Source != "" && PlainSource(out.Source) != PlainSource(s.o.Source):
 		return fmt.Errorf("it is the schema of %s and not of %s", out.Source, s.o.Source)
 	}
 	if out.Source != "" {
-		out.Source = plainSource(out.Source)
+		out.Source = PlainSource(out.Source)
 	}
 	if out.Provider == nil {
 		out.Provider = &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}

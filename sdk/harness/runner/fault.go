@@ -46,6 +46,11 @@ type faultCopy struct {
 	err   error
 }
 
+// targets are the addresses of the resource that is made first and of the one that fails.
+func (f *faultCopy) targets() []string {
+	return []string{f.first.target(f.first.resource), f.first.target(faultType + "." + faultName)}
+}
+
 // faultPlace is a resource that is created first, and where it is declared.
 type faultPlace struct {
 	// prefix leads to its module: "" or such as module.net. with a dot.
@@ -188,9 +193,7 @@ func (r *Runner) PartialApply(ctx context.Context, name string, in contract.Inpu
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	run, err := o.run(ctx, harness.OpApply, in, d.fault.root, func(ctx context.Context, w *runtime.Workdir) (*runtime.Result, error) {
-		return w.Apply(ctx, runtime.ApplyOptions{
-			Targets: []string{d.fault.first.target(d.fault.first.resource), d.fault.first.target(faultType + "." + faultName)},
-		})
+		return w.Apply(ctx, runtime.ApplyOptions{Targets: d.fault.targets()})
 	})
 	return run, true, err
 }

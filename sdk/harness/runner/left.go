@@ -57,7 +57,7 @@ func (o *object) leave(l *Leftover) error {
 		l.First = fmt.Sprintf("lift prevent_destroy of %s (%s)", p.Address, p.Range)
 		return nil
 	}
-	if _, err := o.prepare(o.inputs, lifted.root); err != nil {
+	if _, err := o.prepare(o.inputs, lifted.root, nil); err != nil {
 		return err
 	}
 	l.Env = "TF_DATA_DIR=../.lifted/.terraform"

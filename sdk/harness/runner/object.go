@@ -44,6 +44,8 @@ type roleDir struct {
 	declared map[string]bool
 	// builtin tells that the module needs no provider but the built-in one.
 	builtin bool
+	// changes is how many changes an apply makes at least that a simulated cloud sees.
+	changes int
 	fault   faultCopy
 	lifted  liftedCopy
 }
@@ -89,8 +91,9 @@ type root struct {
 
 func (d *roleDir) plainRoot() root { return root{source: d.source, dataDir: d.dataDir()} }
 
-// prepare writes the generated root and its values and opens the directory.
-func (o *object) prepare(in contract.Inputs, rt root) (*runtime.Workdir, error) {
+// prepare writes the generated root and its values and opens the directory. Closing
+// kill, which may be nil, kills the runtime.
+func (o *object) prepare(in contract.Inputs, rt root, kill <-chan struct{}) (*runtime.Workdir, error) {
 	d := o.role
 	rendered, vs := d.r.o.Definition.Render(in, d.user.vars, contract.RenderOptions{
 		Backend:      contract.Backend{Type: "local", Config: map[string]any{"path": stateFile}},
@@ -118,11 +121,15 @@ func (o *object) prepare(in contract.Inputs, rt root) (*runtime.Workdir, error) 
 	if err := o.copyLock(); err != nil {
 		return nil, fmt.Errorf("preparing %s: %w", o.name, err)
 	}
-	return d.open(o.dir, rt.dataDir, append(secretsOf(in), d.user.secrets...))
+	env, err := o.attach()
+	if err != nil {
+		return nil, err
+	}
+	return d.open(o.dir, rt.dataDir, env, append(secretsOf(in), d.user.secrets...), kill)
 }
 
 // open opens a directory of the role for the runtime.
-func (d *roleDir) open(dir, dataDir string, secrets []string) (*runtime.Workdir, error) {
+func (d *roleDir) open(dir, dataDir string, attached map[string]string, secrets []string, kill <-chan struct{}) (*runtime.Workdir, error) {
 	o := d.r.o
 	timeouts := map[runtime.Step]time.Duration{}
 	if o.StepTimeout != 0 {
@@ -132,8 +139,9 @@ func (d *roleDir) open(dir, dataDir string, secrets []string) (*runtime.Workdir,
 	}
 	env := map[string]string{"TF_DATA_DIR": dataDir}
 	maps.Copy(env, o.Env)
+	maps.Copy(env, attached)
 	return o.Binary.Workdir(dir, runtime.WorkdirOptions{
-		Env: env, CLIConfig: o.CLIConfig, Secrets: secrets, Timeouts: timeouts, Grace: o.Grace, Force: o.Force,
+		Env: env, CLIConfig: o.CLIConfig, Secrets: secrets, Timeouts: timeouts, Grace: o.Grace, Force: o.Force, Kill: kill,
 	})
 }
 

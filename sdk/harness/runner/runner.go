@@ -15,6 +15,7 @@ import (
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/module"
 	"github.com/captf-toolkit/captf/sdk/runtime"
+	"github.com/captf-toolkit/captf/sdk/simcloud"
 )
 
 // DefaultParallel is how many runtime processes run at the same time.
@@ -46,6 +47,9 @@ type Options struct {
 	CLIConfig string
 	// Env is added to the runtime's environment.
 	Env map[string]string
+	// Simulate replaces the providers of the set by simulated ones; nil leaves them.
+	// [Runner.Close] ends them.
+	Simulate *Simulation
 }
 
 // Runner runs the modules of a set. It implements [harness.Modules].
@@ -55,11 +59,17 @@ type Runner struct {
 	roles map[contract.Role]*roleDir
 	slots chan struct{}
 	clock clock
+	// server serves the simulated providers; nil without them.
+	server *simcloud.Server
 
 	mu      sync.Mutex
 	objects map[objectKey]*object
 	// notes are what a person should know of runs that were killed.
 	notes []harness.Note
+	// pending are the faults that are to break the next runs of an object.
+	pending map[objectKey][]*harness.Fault
+	// made are the addresses of what is or was in the simulated cloud.
+	made map[cloudKey]string
 }
 
 type objectKey struct {
@@ -89,7 +99,7 @@ func New(ctx context.Context, set *Set, o Options) (*Runner, error) {
 	}
 	r := &Runner{
 		o: o, set: set, roles: map[contract.Role]*roleDir{}, objects: map[objectKey]*object{},
-		slots: make(chan struct{}, o.Parallel),
+		slots: make(chan struct{}, o.Parallel), pending: map[objectKey][]*harness.Fault{}, made: map[cloudKey]string{},
 	}
 	user, err := assign(set, r.reader(), o.Definition, o.Variables)
 	if err != nil {
@@ -100,7 +110,15 @@ func New(ctx context.Context, set *Set, o Options) (*Runner, error) {
 			return nil, err
 		}
 	}
-	return r, r.initAll(ctx)
+	if o.Simulate != nil {
+		if err := r.simulate(); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.initAll(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
 }
 
 // reader is the runtime as the module reader names it.
@@ -122,7 +140,7 @@ func (r *Runner) openRole(m *member, user userVariables) error {
 	}
 	d := &roleDir{
 		r: r, member: m, info: info, user: user,
-		dir: filepath.Join(r.o.Scratch, string(m.role)), declared: map[string]bool{}, builtin: !needsProviders(view),
+		dir: filepath.Join(r.o.Scratch, string(m.role)), declared: map[string]bool{}, builtin: !needsProviders(view), changes: changesOf(view),
 	}
 	for name := range info.Outputs {
 		d.declared[name] = true
@@ -154,7 +172,7 @@ func sourcePath(dir, real string) (string, error) {
 func (r *Runner) initAll(ctx context.Context) error {
 	together := true
 	for _, d := range r.roles {
-		together = together && d.builtin
+		together = together && (d.builtin || r.server != nil)
 	}
 	var wg sync.WaitGroup
 	roles := r.set.Roles()
@@ -239,7 +257,7 @@ func (d *roleDir) explainInit(err error) error {
 }
 
 func (o *object) init(ctx context.Context, rt root) error {
-	w, err := o.prepare(sample(o.role.member.role), rt)
+	w, err := o.prepare(sample(o.role.member.role), rt, nil)
 	if err != nil {
 		return err
 	}
@@ -405,30 +423,71 @@ func (r *Runner) run(ctx context.Context, op harness.Op, name string, in contrac
 }
 
 func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt root, do operation) (*harness.Run, error) {
+	f := o.due(op)
+	if f == nil {
+		return o.runPlain(ctx, op, in, rt, do)
+	}
+	b, err := o.broken(*f)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.role.r.server == nil:
+		return b.plain(ctx, o, in, op, rt, do)
+	}
+	return o.perform(ctx, op, in, rt, do, b)
+}
+
+// runPlain runs an operation that no fault breaks.
+func (o *object) runPlain(ctx context.Context, op harness.Op, in contract.Inputs, rt root, do operation) (*harness.Run, error) {
+	return o.perform(ctx, op, in, rt, do, nil)
+}
+
+// perform runs an operation, which a fault of the simulated cloud breaks if b is set.
+func (o *object) perform(ctx context.Context, op harness.Op, in contract.Inputs, rt root, do operation, b *broken) (*harness.Run, error) {
 	r := o.role.r
 	r.clock.countRun()
 	if op == harness.OpApply || op == harness.OpDestroy || o.inputs == nil {
 		o.inputs = in
 	}
-	w, err := o.prepare(in, rt)
-	if err != nil {
-		return nil, err
+	var w *runtime.Workdir
+	open := func(kill <-chan struct{}) (*runtime.Workdir, error) {
+		var err error
+		w, err = o.prepare(in, rt, kill)
+		return w, err
+	}
+	if b == nil {
+		if _, err := open(nil); err != nil {
+			return nil, err
+		}
 	}
 	var res *runtime.Result
-	err = r.process(ctx, func() (*runtime.Result, error) {
+	err := r.process(ctx, func() (*runtime.Result, error) {
 		var err error
-		res, err = do(ctx, w)
+		if b != nil {
+			res, err = b.simulated(ctx, o, open, do)
+		} else {
+			res, err = do(ctx, w)
+		}
 		return res, err
 	})
+	if w == nil {
+		return nil, err
+	}
 	if res != nil && res.RescuedState != "" {
 		err = errors.Join(err, o.adopt(res.RescuedState))
 	}
-	o.noteKilled(op, err)
+	struck := b != nil && !b.hit.IsZero() && b.text != ""
+	if !struck {
+		o.noteKilled(op, err)
+	}
 	var late *runtime.RunError
 	if re, ok := errors.AsType[*runtime.RunError](err); ok && re.Timeout {
 		late = re
 	}
 	failed, fatal := failure(res, err)
+	if struck && res != nil && ctx.Err() == nil {
+		failed, fatal = true, nil
+	}
 	if fatal != nil {
 		return nil, o.readable(fatal)
 	}
@@ -456,5 +515,12 @@ func (o *object) run(ctx context.Context, op harness.Op, in contract.Inputs, rt 
 	if run.Resources, err = resources(state); err != nil {
 		return nil, fmt.Errorf("reading what %s of %s left: %w", op, o.name, err)
 	}
-	return run, nil
+	o.remember(run.Resources)
+	if b == nil || !struck && b.fault.Kind != harness.FaultStateLost {
+		return run, nil
+	}
+	if b.fault.Kind == harness.FaultHangs {
+		run.Hung = hung(res, b.hit.Sub(res.Started))
+	}
+	return b.ended(o, run)
 }

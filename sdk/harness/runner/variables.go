@@ -278,7 +278,7 @@ func (d *roleDir) checkValidations(ctx context.Context, view *module.Module) err
 		return nil
 	}
 	o := &object{role: d, name: "variables", dir: filepath.Join(d.dir, ".variables")}
-	w, err := o.prepare(sample(d.member.role), d.plainRoot())
+	w, err := o.prepare(sample(d.member.role), d.plainRoot(), nil)
 	if err != nil {
 		return err
 	}
