@@ -91,7 +91,7 @@ var borders = []border{
 		reason: "a simulated cloud knows providers and their schemas, and nothing of what they are used for",
 	},
 	{
-		from: []string{"..."}, except: []string{"sdk/simcloud/...", "sdk/harness/runner/...", "sdk/cmd/captf/...", "sdk/contracttest/..."},
+		from: []string{"..."}, except: []string{"sdk/simcloud/...", "sdk/harness/runner/...", "sdk/cmd/captf/...", "sdk/contracttest/...", "images/imagetest/..."},
 		never:  []string{"sdk/simcloud/...", "github.com/hashicorp/terraform-plugin-go/..."},
 		reason: "the plugin protocol is for simulating providers; the engine, the linter and the scaffolder work without it",
 	},

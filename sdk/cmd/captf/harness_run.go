@@ -41,6 +41,7 @@ type harnessFlags struct {
 	all, keep, noProgress, questions                                   bool
 	seed                                                               uint64
 	timeout, stepTimeout, grace                                        time.Duration
+	simulateFlags
 }
 
 func newHarnessRunCommand() *cobra.Command {
@@ -52,7 +53,8 @@ func newHarnessRunCommand() *cobra.Command {
 
 What Cluster API and a control-plane provider do around a cluster is played in
 virtual time; the modules are really run by OpenTofu or Terraform, with states in a
-temporary directory. Modules that create things in a cloud really create them.
+temporary directory. Modules that create things in a cloud really create them, unless
+--simulate.
 
 SET_DIR holds a module in each of the directories cluster, machine and, if the set
 has pools, machinepool. The story goes to standard error as it is played, the
@@ -75,6 +77,9 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 
   # The same modules under RKE2, with nodes that join at addresses of machines
   captf harness run --control-plane rke2 --registration-method internal-only-ips modules
+
+  # Modules for a cloud, without one
+  captf harness run --simulate --all modules
 
   # Modules that need variables, kept for a look
   captf harness run --var region=eu-west-1 --var machine.size=large --keep modules`,
@@ -118,6 +123,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.StringArrayVar(&f.variables, "var", nil, "user variable as NAME=VALUE or ROLE.NAME=VALUE; may be repeated")
 	flags.StringVar(&f.userEndpoint, "user-endpoint", "", "control-plane endpoint that the user provides, as HOST:PORT")
 	addRegistrationFlags(cmd, &f)
+	addSimulateFlags(cmd, &f.simulateFlags)
 	flags.StringSliceVar(&f.allow, "allow", nil, "ids of requirements whose failure is only noted")
 	flags.Uint64Var(&f.seed, "seed", 1, "number that decides everything random; the same seed gives the same story")
 	flags.DurationVar(&f.timeout, "timeout", 0, "real time after which the run is interrupted, such as 30m (default none)")
@@ -152,6 +158,7 @@ type harnessOrder struct {
 	definition contract.Definition
 	variables  []runner.Variable
 	endpoint   *contract.Endpoint
+	simulated  *runner.Simulation
 	// set opens the modules.
 	set func() (*runner.Set, error)
 	// again writes the command line that plays one scenario again.
@@ -201,6 +208,9 @@ func (f harnessFlags) order(args []string) (*harnessOrder, error) {
 		if err := checkRequirement(o.definition, id); err != nil {
 			return nil, err
 		}
+	}
+	if o.simulated, err = f.simulation(); err != nil {
+		return nil, err
 	}
 	o.set, err = f.modules(args)
 	return o, err
@@ -359,6 +369,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	run, err := runner.New(ctx, r.modules, runner.Options{
 		Binary: r.binary, Scratch: scratch, Definition: r.definition, Variables: r.harnessOrder.variables,
 		StepTimeout: r.stepTimeout, Grace: r.grace, Force: r.signals.force, CLIConfig: r.binary.UserCLIConfig(),
+		Simulate: r.simulated,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -370,6 +381,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		}
 		return nil, errors.Join(err, os.RemoveAll(scratch)) // nothing was created yet
 	}
+	defer run.Close()
 	config := harness.Config{
 		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seed, UserEndpoint: r.endpoint,
 		Registration: r.registrationMethod, RegistrationAddress: r.registrationAddress,
@@ -389,6 +401,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	}
 	result.Timing = harness.Timing{Total: time.Since(start).Seconds(), Runtime: run.Busy().Seconds(), Runs: run.Runs()}
 	result.Command = r.again(s.ID, r.modules)
+	result.Simulated = run.Simulated()
 	left, leftErr := run.Left()
 	result.Left = nil
 	for _, l := range left {
@@ -407,6 +420,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		if !r.keep && len(left) == 0 {
 			r.tellKept(scratch)
 		}
+		leftErr = errors.Join(leftErr, r.keepCloud(run, result))
 	} else if rmErr := os.RemoveAll(scratch); rmErr != nil {
 		leftErr = errors.Join(leftErr, fmt.Errorf("removing the scratch directory: %w", rmErr))
 	}

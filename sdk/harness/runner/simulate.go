@@ -21,7 +21,7 @@ type Simulation struct {
 	// Catalog has the schemas; it must be set.
 	Catalog *simcloud.Catalog
 	// Personas are what the schemas do not say, each for the provider of its source.
-	Personas []simcloud.Persona
+	Personas []*simcloud.Persona
 	// Limits bound the simulated cloud.
 	Limits simcloud.Limits
 }
@@ -33,9 +33,9 @@ var (
 
 // persona returns what is known of a provider beside its schema, nil if nothing is.
 func (s *Simulation) persona(source string) *simcloud.Persona {
-	for i := range s.Personas {
-		if s.Personas[i].Source == source {
-			return &s.Personas[i]
+	for _, p := range s.Personas {
+		if p.Source == source {
+			return p
 		}
 	}
 	return nil

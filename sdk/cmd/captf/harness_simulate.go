@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/runner"
+	"github.com/captf-toolkit/captf/sdk/simcloud"
+	"github.com/captf-toolkit/captf/sdk/simcloud/schemas"
+)
+
+// simulateFlags are the flags of captf harness run for simulated providers.
+type simulateFlags struct {
+	simulate bool
+	schemas  []string
+}
+
+func addSimulateFlags(cmd *cobra.Command, f *simulateFlags) {
+	cmd.Flags().BoolVar(&f.simulate, "simulate", false, "run the modules on simulated providers: nothing is installed, called or created in a cloud")
+	cmd.Flags().StringArrayVar(&f.schemas, "schema", nil, "recorded provider schema for --simulate, as FILE or SOURCE=FILE; may be repeated; see captf simcloud record")
+}
+
+// simulation understands the flags; nil means real providers.
+func (f simulateFlags) simulation() (*runner.Simulation, error) {
+	if !f.simulate {
+		if len(f.schemas) > 0 {
+			return nil, errors.New("--schema is for --simulate")
+		}
+		return nil, nil
+	}
+	catalog, err := catalogOf(f.schemas)
+	if err != nil {
+		return nil, err
+	}
+	return &runner.Simulation{Catalog: catalog, Personas: personas()}, nil
+}
+
+// catalogOf has the built-in schemas and those of files, given as FILE or SOURCE=FILE.
+func catalogOf(files []string) (*simcloud.Catalog, error) {
+	catalog := simcloud.NewCatalog(schemas.Files)
+	for _, arg := range files {
+		source, file, ok := strings.Cut(arg, "=")
+		if !ok {
+			source, file = "", arg
+		}
+		if file == "" || ok && source == "" {
+			return nil, fmt.Errorf("parsing --schema %q: it must be FILE or SOURCE=FILE, such as hashicorp/aws=aws.json.gz", arg)
+		}
+		if err := catalog.AddFile(source, file); err != nil {
+			return nil, err
+		}
+	}
+	return catalog, nil
+}
+
+// cloudFile is where a simulated cloud is kept beside states that are kept.
+const cloudFile = "simcloud.json"
+
+// keepCloud keeps the simulated cloud with the states that are kept, and says what
+// can be done with it.
+func (r *harnessRun) keepCloud(run *runner.Runner, result *harness.Result) error {
+	cloud := run.Cloud()
+	if cloud == nil || result.Kept == "" {
+		return nil
+	}
+	file := filepath.Join(result.Kept, cloudFile)
+	if err := cloud.Save(file); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.stderr, "The simulated cloud of these states is kept too; a runtime finds it with:\n    captf simcloud serve --cloud %s\n", shellQuote(file))
+	return nil
+}
+
+// personas are what is known of clouds beside the schemas of their providers.
+func personas() []*simcloud.Persona { return nil }
