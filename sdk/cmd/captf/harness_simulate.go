@@ -11,6 +11,7 @@ import (
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/runner"
 	"github.com/captf-toolkit/captf/sdk/simcloud"
+	"github.com/captf-toolkit/captf/sdk/simcloud/persona"
 	"github.com/captf-toolkit/captf/sdk/simcloud/schemas"
 )
 
@@ -37,7 +38,7 @@ func (f simulateFlags) simulation() (*runner.Simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runner.Simulation{Catalog: catalog, Personas: personas()}, nil
+	return &runner.Simulation{Catalog: catalog, Personas: persona.All()}, nil
 }
 
 // catalogOf has the built-in schemas and those of files, given as FILE or SOURCE=FILE.
@@ -75,6 +76,3 @@ func (r *harnessRun) keepCloud(run *runner.Runner, result *harness.Result) error
 	fmt.Fprintf(r.stderr, "The simulated cloud of these states is kept too; a runtime finds it with:\n    captf simcloud serve --cloud %s\n", shellQuote(file))
 	return nil
 }
-
-// personas are what is known of clouds beside the schemas of their providers.
-func personas() []*simcloud.Persona { return nil }
