@@ -137,6 +137,9 @@ func (p *play) result(left []string) *Result {
 		Modules: map[contract.Role]string{}, Left: left, LoadBalancer: p.loadBalancer(),
 		Timing: Timing{Runtime: p.runs.busy.Seconds(), Runs: p.runs.count},
 	}
+	if p.w.Registration != nil {
+		r.Registration = p.w.Registration.Name
+	}
 	for _, role := range p.cfg.Modules.Roles() {
 		info := p.cfg.Modules.Module(role)
 		r.Modules[role] = info.Dir

@@ -38,6 +38,9 @@ type Result struct {
 	Contract string `json:"contract,omitempty"`
 	// ControlPlane is the control plane that was played, such as kcp.
 	ControlPlane string `json:"controlPlane"`
+	// Registration is the method by which joining nodes found a server, for a
+	// control plane that has several.
+	Registration string `json:"registration,omitempty"`
 	Seed         uint64 `json:"seed"`
 	// Runtime is the name and version of the binary that ran the modules.
 	Runtime string `json:"runtime"`

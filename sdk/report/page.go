@@ -341,7 +341,7 @@ func newRun(prefix string, r *harness.Result, rows int) run {
 		Timeline: draw(r),
 	}
 	v.Facts = named(
-		"Scenario", r.Scenario, "Scenario file", r.ScenarioFile, "Control plane", r.ControlPlane, "Runtime", r.Runtime, "Seed", strconv.FormatUint(r.Seed, 10), "Contract", r.Contract,
+		"Scenario", r.Scenario, "Scenario file", r.ScenarioFile, "Control plane", r.ControlPlane, "Registration", r.Registration, "Runtime", r.Runtime, "Seed", strconv.FormatUint(r.Seed, 10), "Contract", r.Contract,
 	)
 	for _, role := range contract.Roles() {
 		if dir := r.Modules[role]; dir != "" {
