@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -189,3 +190,26 @@ func (s Scenario) NeedsCloud() bool {
 type CannotPlayError struct{ Reason string }
 
 func (e *CannotPlayError) Error() string { return e.Reason }
+
+// harmsInstance tells that an instance is not there, or does not run, any more, or
+// is not seen.
+func (k FaultKind) harmsInstance() bool {
+	return k == FaultInstanceGone || k == FaultInstanceStopped || k == FaultRefreshBlind
+}
+
+// judgeHarmed judges what a module reports of an instance that was deleted or
+// stopped out of band (CP-055).
+func judgeHarmed(kind FaultKind, out *contract.MachineOutputs) finding {
+	state := out.Health.State
+	text := fmt.Sprintf("health %s and provider_id %q", state, out.ProviderID)
+	switch kind {
+	case FaultInstanceStopped:
+		return judge(state == contract.HealthStopped || state == contract.HealthTerminated, "CP-055", contract.RoleMachine,
+			"the instance was stopped, and the module still reports "+text, "a stopped instance is reported as "+string(state))
+	case FaultInstanceGone:
+		return judge(state == contract.HealthTerminated || out.ProviderID == "", "CP-055", contract.RoleMachine,
+			"the instance was deleted, and the module still reports "+text, "a deleted instance is reported as "+text)
+	}
+	return judge(out.ProviderID == "" || state == contract.HealthTerminated, "CP-055", contract.RoleMachine,
+		"the cloud showed no instance, and the module still reports "+text, "an instance that is not seen is reported as "+text)
+}

@@ -43,6 +43,8 @@ type trouble struct {
 	names []string
 	// shown tells that a run showed an effect.
 	shown bool
+	// asked tells that the object is going to be read for it.
+	asked bool
 }
 
 // addFault takes a fault into the story when its step is played.
@@ -211,6 +213,8 @@ func (p *play) faultDue() *trouble {
 		case t.over, t.Machine == TargetAll && t.matches == nil:
 		case t.injected:
 			return t
+		case t.asked:
+			return t
 		case len(t.info.Ops) > 0, t.Kind == FaultTokenRotates, t.Kind == FaultCreateFails:
 		case p.subject(t) && !t.infra.Deleting:
 			return t
@@ -307,12 +311,21 @@ func (p *play) tickFaults() bool {
 		if t.over {
 			continue
 		}
+		if t.infra != nil && t.injected && (t.infra.Gone || t.infra.Deleting && t.Op != OpDestroy) {
+			t.over = true // what it happens to goes
+			continue
+		}
 		if t.injected {
 			if t.ends > 0 && p.w.Now >= t.ends {
 				p.endFault(t)
 				changed = true
 			}
 			continue
+		}
+		if t.Op == OpRefresh && len(t.info.Ops) > 0 && !t.asked && p.subject(t) && t.infra.Provisioned {
+			t.asked = true // every object is read again sooner or later
+			p.readSoon(t.infra, 2, healthCheckEvery)
+			changed = true
 		}
 		if len(t.info.Ops) > 0 || !p.subject(t) {
 			continue
@@ -329,7 +342,7 @@ func (p *play) endFault(t *trouble) {
 	t.over = true
 	p.tell(EventFault, "harness", t.infra.Ref(), fmt.Sprintf("%s is over", t.Kind))
 	if t.Kind == FaultDegraded {
-		p.readSoon(t.infra, 1)
+		p.readSoon(t.infra, 1, p.readEvery(t.infra))
 	}
 }
 
@@ -345,7 +358,7 @@ var faultPlays = map[FaultKind]func(p *play, t *trouble) bool{
 		}
 		p.begin(t, "degraded: the harness lets the module report that the infrastructure is degraded")
 		t.infra.fault = t.Kind
-		p.readSoon(t.infra, 1)
+		p.readSoon(t.infra, 1, p.readEvery(t.infra))
 		return true
 	},
 	FaultNodeNeverJoins: func(p *play, t *trouble) bool {
@@ -401,7 +414,7 @@ func (p *play) harmInstance(t *trouble) bool {
 	}
 	p.begin(t, fmt.Sprintf("%s: %s", t.Kind, t.info.Title))
 	i.fault = t.Kind
-	p.readSoon(i, 2)
+	p.readSoon(i, 2, nodeLifecycle-time.Second)
 	if t.Kind == FaultAddressChanges {
 		return true
 	}
@@ -418,16 +431,20 @@ func (p *play) harmInstance(t *trouble) bool {
 	return true
 }
 
-// readSoon lets the controllers read an object that changed without a run, at
-// their cadence, a number of times.
-func (p *play) readSoon(i *Infra, times int) {
-	every := healthCheckEvery
-	if i.Role != contract.RoleMachine {
-		every = driftEvery
+// readEvery is how often a provisioned object is read when nothing is known to be wrong.
+func (p *play) readEvery(i *Infra) time.Duration {
+	if i.Role == contract.RoleMachine {
+		return healthCheckEvery
 	}
+	return driftEvery
+}
+
+// readSoon lets the controllers read an object that changed without a run: within
+// the given time, and then at their cadence, a number of times in all.
+func (p *play) readSoon(i *Infra, times int, within time.Duration) {
 	i.readings = times
-	wait := time.Duration(p.rng.Int64N(int64(every))).Round(time.Second) + time.Second
-	p.hold(p.w.Now + wait + time.Duration(times)*every)
+	wait := time.Duration(p.rng.Int64N(int64(within))).Round(time.Second) + time.Second
+	p.hold(p.w.Now + wait + time.Duration(times)*p.readEvery(i))
 	i.readAt = p.w.Now + wait
 	p.eng.After(wait, func() {})
 }
@@ -438,8 +455,8 @@ func (p *play) readFaulty(i *Infra) bool {
 		return false
 	}
 	if i.readings--; i.readings > 0 {
-		i.readAt = p.w.Now + healthCheckEvery
-		p.eng.After(healthCheckEvery, func() {})
+		i.readAt = p.w.Now + p.readEvery(i)
+		p.eng.After(p.readEvery(i), func() {})
 	}
 	p.start(i, OpRefresh, i.Inputs)
 	return true

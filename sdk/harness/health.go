@@ -49,7 +49,7 @@ func (p *play) judgeFirstHealth(i *Infra) {
 func (p *play) judgeHealth(i *Infra) {
 	i.settling = false
 	h, row := i.HealthOf(), unwellRows[i.Role]
-	if !i.Provisioned || i.Deleting {
+	if !i.Provisioned || i.Deleting || i.fault != "" {
 		return
 	}
 	if h.Condition().Status == contract.ConditionUnknown {

@@ -84,6 +84,19 @@ func (p *play) unhealthy(m *Machine) (why string, at time.Duration) {
 	return "", 0
 }
 
+// ailing tells that the health check is going to mark a machine that has a Node.
+func (p *play) ailing() bool {
+	if !p.cfg.Scenario.HealthCheck {
+		return false
+	}
+	for _, m := range p.w.Machines {
+		if why, _ := p.unhealthy(m); why != "" && m.Node != nil && !m.Deleting {
+			return true
+		}
+	}
+	return false
+}
+
 // watchHealth notes since when an object is Ready, or is not.
 func (p *play) watchHealth(i *Infra, op Op) {
 	if i.Machine != nil && i.Provisioned && op == OpRefresh {

@@ -69,7 +69,7 @@ func (p *play) outputsInvalid(i *Infra, vs contract.Violations) {
 	}
 	first := vs[0]
 	p.stop(&Stall{
-		Gate: "captf/outputs-valid", WaitsFor: "outputs of the module that satisfy the contract (OutputsValid)",
+		Gate: gateOutputsValid, WaitsFor: "outputs of the module that satisfy the contract (OutputsValid)",
 		Object: i.Ref(), Output: string(i.Role) + "." + outputOf(first.Path), Requirement: requirementOf(first),
 		Message: fmt.Sprintf("%s is never provisioned: %s", i.Ref(), first.Message),
 	})
@@ -219,6 +219,12 @@ func (p *play) judgeExportReads(exports json.RawMessage) {
 
 func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *Run) {
 	out, role := i.Machine, contract.RoleMachine
+	if i.fault.harmsInstance() {
+		if op == OpRefresh {
+			p.rec.add(judgeHarmed(i.fault, out))
+		}
+		return
+	}
 	for _, f := range judgeMachine(in, out) {
 		p.rec.add(f)
 	}

@@ -52,7 +52,7 @@ func (p *play) tryAgain(i *Infra, op Op, because FaultKind) {
 		wait = backoff(i.failures[op])
 	}
 	if op == OpRefresh {
-		p.readSoon(i, 1)
+		p.readSoon(i, 1, p.readEvery(i))
 		return
 	}
 	i.retry, i.retryOp = p.w.Now+wait, op

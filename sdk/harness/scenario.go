@@ -54,6 +54,8 @@ type Scenario struct {
 	Stalls *ExpectedStall
 	// File is where the scenario was read from; "" for one that is built in.
 	File string
+	// Text is the file of one that is built in.
+	Text string
 }
 
 // ExpectedStall is a stall that a scenario is about: it passes when exactly

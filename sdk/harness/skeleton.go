@@ -39,3 +39,45 @@ func (m *Machine) domain() string {
 	}
 	return *m.FailureDomain
 }
+
+// RemediationCandidate is the unhealthy control-plane machine to delete first:
+// one without a Node, then the oldest (control-planes.md 2.6). It is nil when
+// there is none.
+func (w *World) RemediationCandidate() *Machine {
+	var best *Machine
+	for _, m := range w.ControlPlaneMachines() { // oldest first
+		if m.Unhealthy == "" || m.Deleting {
+			continue
+		}
+		if best == nil || best.Node != nil && m.Node == nil {
+			best = m
+		}
+	}
+	return best
+}
+
+// KeepsQuorum tells that etcd keeps its quorum, and the control plane a healthy
+// machine, when an unhealthy machine is removed (control-planes.md 2.6).
+func (w *World) KeepsQuorum() bool {
+	members, healthy := 0, 0
+	for _, m := range w.ControlPlaneMachines() {
+		if m.Node == nil {
+			continue // it never became a member
+		}
+		members++
+		if m.Serves() {
+			healthy++
+		}
+	}
+	candidate := w.RemediationCandidate()
+	if candidate == nil {
+		return true
+	}
+	if candidate.Node != nil {
+		members--
+		if candidate.Serves() {
+			healthy--
+		}
+	}
+	return healthy >= 1 && healthy >= members/2+1
+}

@@ -17,7 +17,7 @@ func (p *play) stepDone(step Step) {
 	}
 	objects := []*Infra{p.w.Infra}
 	for _, m := range p.w.Machines {
-		if m.silent == 0 { // an instance that is gone or stopped is to be made again
+		if !m.Infra.fault.harmsInstance() { // what is gone or stopped is to be made again
 			objects = append(objects, m.Infra)
 		}
 	}

@@ -157,7 +157,17 @@ func (p *play) done(until Until, began time.Duration) bool {
 	case until.Gate != "":
 		return p.waitsAt(until.Gate, began)
 	}
-	return asAsked(p.w) && (p.w.Spec.Deleted || p.faultDue() == nil)
+	return asAsked(p.w) && (p.w.Spec.Deleted || p.faultDue() == nil && !p.ailing() && !p.reading())
+}
+
+// reading tells that an object that a fault changed is going to be read.
+func (p *play) reading() bool {
+	for _, i := range p.w.infras() {
+		if (i.readings > 0 || i.fault != "" && i.Running == OpRefresh) && !i.Deleting {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsAt tells that something has waited at a gate for a while since the step began.

@@ -161,6 +161,9 @@ func (m *Machine) Ready() bool {
 	return m.Provisioned && m.Node != nil && m.Infra.HealthOf().Condition().Status == contract.ConditionTrue
 }
 
+// Serves tells that the machine's Node is found and answers.
+func (m *Machine) Serves() bool { return m.Node != nil && m.silent == 0 }
+
 // Ref returns the machine's name as the story writes it.
 func (m *Machine) Ref() string { return "Machine/" + m.Name }
 

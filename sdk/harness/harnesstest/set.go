@@ -44,14 +44,22 @@ type Set struct {
 	// Before is called when a run starts, After when it has ended.
 	Before, After func(op harness.Op, object string)
 
+	// Unseen are faults that cannot be injected.
+	Unseen map[harness.FaultKind]bool
+	// Leak may let a destroy leave a resource in the cloud, by its address.
+	Leak func(object, address string) bool
+
 	mu    sync.Mutex
 	state map[string]*object
+	cloud cloud
 }
 
 type object struct {
 	record    string
 	outputs   map[string]json.RawMessage
 	resources []harness.Resource
+	// ids are the things in the cloud, by resource address.
+	ids map[string]string
 }
 
 // New returns a set with the given roles.
@@ -132,9 +140,10 @@ func (s *Set) Destroy(ctx context.Context, name string, in contract.Inputs) (*ha
 func (s *Set) PartialApply(_ context.Context, name string, in contract.Inputs) (*harness.Run, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left := []harness.Resource{{Address: mainResource[in.Role()], Type: "terraform_data"}}
-	s.state[name] = &object{record: "partial", outputs: map[string]json.RawMessage{}, resources: left}
-	return &harness.Run{Op: harness.OpApply, Failed: true, Resources: left}, true, nil
+	run := &harness.Run{Op: harness.OpApply, Failed: true}
+	s.create(name, in, 1)
+	run.Resources = slices.Clone(s.state[name].resources)
+	return run, true, nil
 }
 
 var mainResource = map[contract.Role]string{
@@ -166,7 +175,11 @@ func (s *Set) run(ctx context.Context, op harness.Op, name string, in contract.I
 	if run.Failed {
 		return run, nil
 	}
-	s.transition(op, name, in, run)
+	if f := s.cloud.armed(name, op); f != nil {
+		s.breakRun(f, op, name, in, run)
+	} else {
+		s.transition(op, name, in, run)
+	}
 	if s.Changes != nil {
 		run.Changes = s.Changes(op, name, in, run.Changes)
 	}
@@ -180,31 +193,36 @@ func (s *Set) run(ctx context.Context, op harness.Op, name string, in contract.I
 	return run, nil
 }
 
-// transition changes the state as the run does and notes the changes.
+// transition changes the state and the cloud as the run does, and notes the changes.
 func (s *Set) transition(op harness.Op, name string, in contract.Inputs, run *harness.Run) {
 	old, want := s.state[name], record(in)
 	switch op {
 	case harness.OpDestroy:
 		if old != nil {
+			s.forget(old)
 			run.Changes = changesOf(old.resources, harness.ActionDelete)
+			s.remove(name, len(old.resources))
 		}
 		delete(s.state, name)
 		return
 	case harness.OpRefresh:
 		if old != nil {
+			s.forget(old)
 			old.outputs = s.outputs(name, in)
 		}
 		return
 	}
 	resources := resourcesOf(in)
-	switch {
-	case old == nil:
-		run.Changes = changesOf(resources, harness.ActionCreate)
-	case old.record != want:
+	if missing := s.missing(old, resources); len(missing) > 0 {
+		run.Changes = changesOf(missing, harness.ActionCreate)
+	} else if old.record != want {
 		run.Changes = changesOf(resources[:1], harness.ActionUpdate)
 	}
 	if op == harness.OpApply {
-		s.state[name] = &object{record: want, outputs: s.outputs(name, in), resources: resources}
+		s.create(name, in, len(resources))
+		o := s.state[name]
+		o.record, o.resources = want, resources
+		o.outputs = s.outputs(name, in)
 	}
 }
 
@@ -257,6 +275,7 @@ func (s *Set) outputs(name string, in contract.Inputs) map[string]json.RawMessag
 	case *contract.MachineInputs:
 		values["provider_id"] = fmt.Sprintf("noop:///%s/%s", common.Object.Namespace, in.MachineName)
 		values["addresses"] = []map[string]any{{"type": "InternalIP", "address": address(in.MachineName)}, {"type": "Hostname", "address": in.MachineName}}
+		s.instanceOutputs(name, in, values)
 		values["failure_domain"] = in.FailureDomain
 		values["interruptible"] = false
 	case *contract.PoolInputs:

@@ -32,6 +32,13 @@ const (
 
 // New returns the control plane.
 func New() *harness.ControlPlane {
+	cp := table()
+	cp.Scenarios = scenarios()
+	return cp
+}
+
+// table is everything but the scenarios.
+func table() *harness.ControlPlane {
 	return &harness.ControlPlane{
 		Name:         Name,
 		Kind:         "KubeadmControlPlane",
@@ -58,7 +65,6 @@ func New() *harness.ControlPlane {
 		InitTime:    100 * time.Second,
 		JoinTime:    70 * time.Second,
 		MachineName: machineName,
-		Scenarios:   scenarios(),
 	}
 }
 
@@ -140,6 +146,11 @@ func operations() []harness.Operation {
 	preflight := preflight()
 	return []harness.Operation{
 		{
+			ID: "remediate", Source: "control-planes.md 2.6", Remediates: true,
+			When:      func(w *harness.World) bool { return w.RemediationCandidate() != nil },
+			Preflight: remediation(), Victim: (*harness.World).RemediationCandidate,
+		},
+		{
 			ID:     "init",
 			Source: "control-planes.md 2.1 #15",
 			When:   func(w *harness.World) bool { return len(w.ControlPlaneMachines()) == 0 && w.Spec.ControlPlanes > 0 },
@@ -198,7 +209,7 @@ func preflight() []harness.Check {
 			},
 			Open: func(w *harness.World, victim *harness.Machine) (bool, any) {
 				for _, m := range w.ControlPlaneMachines() {
-					if m.Node == nil && m != victim {
+					if m.Node == nil && m != victim && !w.ControlPlane.Remediating {
 						return false, m
 					}
 				}
@@ -211,7 +222,13 @@ func preflight() []harness.Check {
 				Source: "control-planes.md 2.3", Retry: preflightRetry,
 				Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
 			},
-			Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+			Open: func(w *harness.World, victim *harness.Machine) (bool, any) {
+				// While a machine is remediated one that is healthy is enough.
+				for _, m := range w.ControlPlaneMachines() {
+					if m.Node != nil && !m.Serves() && m != victim && !w.ControlPlane.Remediating {
+						return false, m
+					}
+				}
 				return w.Connected && reachable(w), nil
 			},
 		},
