@@ -346,3 +346,33 @@ func parses(text string) bool {
 	_, diags := hclsyntax.ParseConfig([]byte(text), "main.tf", hcl.InitialPos)
 	return !diags.HasErrors()
 }
+
+// TestCallsThatMultiply lints modules that call the next one twice each: one more
+// doubles the ways to the last, and a check that walked them all would not end.
+func TestCallsThatMultiply(t *testing.T) {
+	dir := t.TempDir()
+	const modules = 30
+	for i := range modules {
+		at, next := filepath.Join(dir, fmt.Sprintf("m%d", i)), fmt.Sprintf("../m%d", i+1)
+		if i == 0 {
+			at, next = dir, "./m1"
+		}
+		text := `resource "aws_instance" "node" {}
+
+resource "aws_lb_target_group_attachment" "api" {
+  target_id = aws_instance.node.id
+}
+
+resource "kubernetes_labels" "node" {}
+`
+		if i+1 < modules {
+			text += fmt.Sprintf("\nmodule \"a\" {\n  source = %[1]q\n}\n\nmodule \"b\" {\n  source     = %[1]q\n  depends_on = [module.a]\n}\n", next)
+		}
+		writeFile(t, filepath.Join(at, "main.tf"), text)
+	}
+	for _, role := range contract.Roles() {
+		if report := run(t, dir, role); len(report.Findings) == 0 {
+			t.Errorf("%s: nothing is found", role)
+		}
+	}
+}

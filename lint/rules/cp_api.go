@@ -58,7 +58,7 @@ variable "control_plane_initialized" {
 				case !gate:
 					c.Warnf(r.DefRange, "do without the Kubernetes API, so that a %s can be made and destroyed whatever the state of its cluster",
 						"%s needs a Kubernetes API, which may not be there when a %s is made, and need not be when it is destroyed", r.Address(), c.Role)
-				case !gated(c, place{s, r}, map[*module.Resource]bool{}):
+				case !gated(c, place{scope: s, res: r}, map[*module.Resource]bool{}):
 					c.Warnf(r.DefRange, "set count or for_each from var."+inputInitialized,
 						"%s needs a Kubernetes API, but the first apply comes before any node, and nothing makes it wait for var.%s", r.Address(), inputInitialized)
 				}
@@ -119,5 +119,5 @@ func isGate(c *lint.Context, l flow.Leaf, seen map[*module.Resource]bool) bool {
 		return v.Name == inputInitialized && l.Scope.Call == nil
 	}
 	r := l.Resource()
-	return r != nil && !seen[r] && gated(c, place{l.Scope, r}, seen)
+	return r != nil && !seen[r] && gated(c, place{scope: l.Scope, res: r}, seen)
 }

@@ -53,12 +53,12 @@ output "exports" {
 				switch {
 				case isManaged(r, attachments):
 					for _, name := range attachments[r.Type] {
-						clusterMember(c, place{s, r}, name)
+						clusterMember(c, place{scope: s, res: r}, name)
 					}
 				case isManaged(r, memberLists):
 					for _, name := range memberLists[r.Type].arguments {
 						if !flow.IgnoresChanges(r, name) {
-							clusterMember(c, place{s, r}, name)
+							clusterMember(c, place{scope: s, res: r}, name)
 						}
 					}
 				}
@@ -141,7 +141,7 @@ resource "aws_lb_listener" "supervisor" {
 		for _, s := range scopes(c.Flow.Root()) {
 			for _, r := range s.Module.Resources {
 				if isManaged(r, listeners) {
-					found = append(found, place{s, r})
+					found = append(found, place{scope: s, res: r})
 				}
 			}
 		}

@@ -114,7 +114,7 @@ variable "control_plane" {
 	Check: func(c *lint.Context) {
 		for _, s := range scopes(c.Flow.Root()) {
 			for _, r := range s.Module.Resources {
-				if !isManaged(r, memberLists) || memberLists[r.Type].name != "" && private(c, place{s, r}) {
+				if !isManaged(r, memberLists) || memberLists[r.Type].name != "" && private(c, place{scope: s, res: r}) {
 					continue
 				}
 				for _, name := range memberLists[r.Type].arguments {

@@ -44,33 +44,32 @@ resource "aws_lb_target_group_attachment" "api" {
 }`,
 	Rules: []string{"CP-033", "CP-034"},
 	Check: func(c *lint.Context) {
-		d := newDependencies(c)
-		for _, s := range scopes(c.Flow.Root()) {
+		all := scopes(c.Flow.Root())
+		d := newDependencies(c, all)
+		machines, waiting := map[place]*place{}, map[place]*place{}
+		machine := func(p place) bool { return p.res != nil && isManaged(p.res, instances) }
+		waits := func(p place) bool {
+			if p.res == nil {
+				return false
+			}
+			_, ok := waitOf(c, p.res)
+			return ok && (machine(p) || d.nearest(p, machines, machine) != nil)
+		}
+		for _, s := range all {
 			for _, r := range s.Module.Resources {
 				if !isManaged(r, attachments) {
 					continue
 				}
-				for p := range d.of(place{s, r}) {
-					if w, ok := waits(c, p.res); ok && d.afterInstance(p) && p.res != r {
-						c.Report(lint.Problem{
-							Severity: w.severity, At: w.at, Remedy: "let the attachment depend on the instance alone",
-							Message: fmt.Sprintf("%s is a member only after %s %s, but the node cannot finish its start before it is one", r.Address(), p.res.Address(), w.what),
-						})
-					}
+				if p := d.nearest(place{scope: s, res: r}, waiting, waits); p != nil {
+					w, _ := waitOf(c, p.res)
+					c.Report(lint.Problem{
+						Severity: w.severity, At: w.at, Remedy: "let the attachment depend on the instance alone",
+						Message: fmt.Sprintf("%s is a member only after %s %s, but the node cannot finish its start before it is one", r.Address(), p.res.Address(), w.what),
+					})
 				}
 			}
 		}
 	},
-}
-
-// afterInstance tells that a resource is a machine, or is only made when one is there.
-func (d *dependencies) afterInstance(p place) bool {
-	for q := range d.of(p) {
-		if isManaged(q.res, instances) {
-			return true
-		}
-	}
-	return false
 }
 
 // wait is how a resource waits for a node.
@@ -92,8 +91,8 @@ var polling = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:until|sleep|kubectl|cloud-init|ssh)\b|--retry\b`)
 })
 
-// waits tells that a resource that is made after an instance waits for its node.
-func waits(c *lint.Context, r *module.Resource) (wait, bool) {
+// waitOf tells how a resource that is made after an instance, or is one, waits for its node.
+func waitOf(c *lint.Context, r *module.Resource) (wait, bool) {
 	switch {
 	case r.Mode == module.Data && askNodes[r.Type] && !fixedHost(c, r):
 		return wait{lint.SeverityWarning, r.DefRange, "has asked the node"}, true

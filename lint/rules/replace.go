@@ -67,28 +67,23 @@ variable "bootstrap_data" {
 	Rules: []string{"lint.md 8 G18", "contract.md 11.5", "CP-061"},
 	Check: func(c *lint.Context) {
 		r := replaceSearch{c: c}
-		r.scope(c.Flow.Root(), 0)
+		for _, s := range scopes(c.Flow.Root()) {
+			r.scope(s)
+		}
 	},
 }
 
 type replaceSearch struct{ c *lint.Context }
 
-func (r replaceSearch) scope(s *flow.Scope, depth int) {
-	const deepest = 32
-	if depth > deepest {
-		return
-	}
+func (r replaceSearch) scope(s *flow.Scope) {
 	for _, res := range s.Module.Resources {
 		if res.Mode == module.Managed {
 			r.resource(s, res)
 		}
 	}
 	for _, call := range s.Module.Calls {
-		if child := s.Child(call); child != nil {
-			if holdsMembers(call.Module) {
-				r.instances(s, "module."+call.Name, call.Count, call.ForEach)
-			}
-			r.scope(child, depth+1)
+		if call.Module != nil && holdsMembers(call.Module) {
+			r.instances(s, "module."+call.Name, call.Count, call.ForEach)
 		}
 	}
 }
