@@ -15,6 +15,7 @@ const (
 	StepDestroy  Step = "destroy"
 	StepShow     Step = "show"
 	StepOutput   Step = "output"
+	StepSchemas  Step = "providers schema"
 )
 
 // Limits of what a [Result] keeps; the log has everything up to its own limit.

@@ -182,6 +182,15 @@ func (w *Workdir) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, erro
 	return p, nil
 }
 
+// ProviderSchemas returns what the runtime says of the schemas of all providers that the
+// directory requires and that are installed, as one JSON document.
+func (w *Workdir) ProviderSchemas(ctx context.Context) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, doc, err := w.run(ctx, call{step: StepSchemas, args: []string{"providers", "schema", "-json"}, mode: documentMode})
+	return doc, err
+}
+
 func (w *Workdir) garbage(s Step, err error) error {
 	return &RunError{Step: s, Dir: w.dir, Runtime: w.bin.String(), Err: fmt.Errorf("%w: %w", ErrGarbage, err)}
 }

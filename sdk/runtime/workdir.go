@@ -27,6 +27,7 @@ var defaultTimeouts = map[Step]time.Duration{
 	StepDestroy:  2 * time.Hour,
 	StepShow:     2 * time.Minute,
 	StepOutput:   2 * time.Minute,
+	StepSchemas:  5 * time.Minute,
 }
 
 // WorkdirOptions say how a runtime is run in a directory. The zero value is useful.

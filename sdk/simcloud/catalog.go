@@ -90,7 +90,7 @@ func (c *Catalog) read(source string, o ReadOptions) (*Schema, error) {
 	if c.builtin == nil {
 		return nil, &NoSchemaError{Source: source}
 	}
-	name := path.Join(builtinDir, strings.ReplaceAll(source, "/", "_")+".json.gz")
+	name := path.Join(builtinDir, FileName(source))
 	f, err := c.builtin.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &NoSchemaError{Source: source}
@@ -101,6 +101,8 @@ func (c *Catalog) read(source string, o ReadOptions) (*Schema, error) {
 	defer f.Close()
 	return readNamed(f, name, o)
 }
+
+func fileName(source string) string { return strings.ReplaceAll(source, "/", "_") }
 
 // key tells wishes apart.
 func (t *Types) key() string {

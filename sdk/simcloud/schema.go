@@ -1,6 +1,10 @@
 package simcloud
 
-import "github.com/hashicorp/terraform-plugin-go/tfprotov6"
+import (
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
 
 // FileVersion is the version of the form of schema files.
 const FileVersion = 1
@@ -25,15 +29,15 @@ type Header struct {
 	// another host than the runtimes' own registries keeps it.
 	Source string `json:"source"`
 	// Version is the provider's version without a "v", "" when it is not known.
-	Version string `json:"version,omitempty"`
+	Version string `json:"version,omitzero"`
 	// Protocol is the version of the plugin protocol, 5 or 6; 0 when it is not known.
-	Protocol int `json:"protocol,omitempty"`
+	Protocol int `json:"protocol,omitzero"`
 	// DerivedFrom says what a schema was derived from that the provider did not print
 	// itself; "" for one of the real provider. Derived ones mark every optional
 	// attribute as computed too, which reading undoes by name and by the persona's lists.
-	DerivedFrom string `json:"derived_from,omitempty"`
+	DerivedFrom string `json:"derived_from,omitzero"`
 	// Pruned tells that types were left out.
-	Pruned bool `json:"pruned,omitempty"`
+	Pruned bool `json:"pruned,omitzero"`
 }
 
 // Schema is what a provider takes, in the form of the plugin protocol.
@@ -70,6 +74,13 @@ func (t Types) Without(other Types) Types {
 		return out
 	}
 	return Types{Resources: minus(t.Resources, other.Resources), Data: minus(t.Data, other.Data), Ephemerals: minus(t.Ephemerals, other.Ephemerals)}
+}
+
+// Add adds the types of other to those of t, whose maps must be set.
+func (t Types) Add(other Types) {
+	maps.Copy(t.Resources, other.Resources)
+	maps.Copy(t.Data, other.Data)
+	maps.Copy(t.Ephemerals, other.Ephemerals)
 }
 
 // Empty tells that there is no type.

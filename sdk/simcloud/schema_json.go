@@ -19,23 +19,23 @@ type (
 	jsonBlock struct {
 		Attributes map[string]*jsonAttribute `json:"attributes,omitempty"`
 		Blocks     map[string]*jsonNested    `json:"block_types,omitempty"`
-		Deprecated bool                      `json:"deprecated,omitempty"`
+		Deprecated bool                      `json:"deprecated,omitzero"`
 	}
 	jsonNested struct {
 		Nesting string     `json:"nesting_mode"`
 		Block   *jsonBlock `json:"block"`
-		Min     int64      `json:"min_items,omitempty"`
-		Max     int64      `json:"max_items,omitempty"`
+		Min     int64      `json:"min_items,omitzero"`
+		Max     int64      `json:"max_items,omitzero"`
 	}
 	jsonAttribute struct {
 		Type       *jsonType   `json:"type,omitempty"`
 		Nested     *jsonObject `json:"nested_type,omitempty"`
-		Required   bool        `json:"required,omitempty"`
-		Optional   bool        `json:"optional,omitempty"`
-		Computed   bool        `json:"computed,omitempty"`
-		Sensitive  bool        `json:"sensitive,omitempty"`
-		WriteOnly  bool        `json:"write_only,omitempty"`
-		Deprecated bool        `json:"deprecated,omitempty"`
+		Required   bool        `json:"required,omitzero"`
+		Optional   bool        `json:"optional,omitzero"`
+		Computed   bool        `json:"computed,omitzero"`
+		Sensitive  bool        `json:"sensitive,omitzero"`
+		WriteOnly  bool        `json:"write_only,omitzero"`
+		Deprecated bool        `json:"deprecated,omitzero"`
 	}
 	jsonObject struct {
 		Attributes map[string]*jsonAttribute `json:"attributes"`
@@ -45,13 +45,13 @@ type (
 		Parameters []*jsonParameter `json:"parameters,omitempty"`
 		Variadic   *jsonParameter   `json:"variadic_parameter,omitempty"`
 		Return     *jsonType        `json:"return_type"`
-		Summary    string           `json:"summary,omitempty"`
+		Summary    string           `json:"summary,omitzero"`
 	}
 	jsonParameter struct {
 		Name     string    `json:"name"`
 		Type     *jsonType `json:"type"`
-		Nullable bool      `json:"is_nullable,omitempty"`
-		Unknown  bool      `json:"allow_unknown_values,omitempty"`
+		Nullable bool      `json:"is_nullable,omitzero"`
+		Unknown  bool      `json:"allow_unknown_values,omitzero"`
 	}
 )
 

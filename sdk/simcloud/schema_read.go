@@ -64,7 +64,9 @@ func readNamed(f fs.File, path string, o ReadOptions) (*Schema, error) {
 // ReadSchema reads a recorded schema, plain or packed with gzip: a file of
 // captf simcloud record (see [Header]), what `providers schema -json` prints, or
 // the part of that for one provider. It reads as a stream and with limits.
-func ReadSchema(r io.Reader, o ReadOptions) (*Schema, error) {
+func ReadSchema(r io.Reader, o ReadOptions) (*Schema, error) { return readSchema(r, o, nil) }
+
+func readSchema(r io.Reader, o ReadOptions, rec *recording) (*Schema, error) {
 	packed := &limited{r: r, left: maxSchemaPacked, what: fmt.Sprintf("it is larger than %d MiB", maxSchemaPacked>>20)}
 	buffered := bufio.NewReader(packed)
 	var text io.Reader = buffered
@@ -76,7 +78,7 @@ func ReadSchema(r io.Reader, o ReadOptions) (*Schema, error) {
 		defer z.Close()
 		text = &limited{r: z, left: maxSchemaBytes, what: fmt.Sprintf("it unpacks to more than %d MiB", maxSchemaBytes>>20)}
 	}
-	s := &schemaReader{o: o, d: jsontext.NewDecoder(text, jsontext.AllowDuplicateNames(true))}
+	s := &schemaReader{o: o, rec: rec, d: jsontext.NewDecoder(text, jsontext.AllowDuplicateNames(true))}
 	out, err := s.document()
 	if err != nil {
 		return nil, s.explain(err)
@@ -110,6 +112,8 @@ type schemaReader struct {
 	o     ReadOptions
 	d     *jsontext.Decoder
 	types int
+	// rec takes what is read as it is, to be written again; nil if it is not.
+	rec *recording
 }
 
 // explain says of an error where in the file it is.
@@ -244,6 +248,9 @@ func (s *schemaReader) member(out *Schema, name string) error {
 			return err
 		}
 		var err error
+		if s.rec != nil {
+			s.rec.Provider = &j
+		}
 		out.Provider, err = j.schema()
 		if err != nil {
 			return fmt.Errorf("the provider's configuration: %w", err)
@@ -294,6 +301,7 @@ func (s *schemaReader) schemas(out *map[string]*tfprotov6.Schema, has *map[strin
 			return fmt.Errorf("%s %s: %w", kind, typ, err)
 		}
 		(*out)[typ] = schema
+		s.rec.keep(kind, typ, &j)
 		return nil
 	})
 }
@@ -313,6 +321,12 @@ func (s *schemaReader) functions(out *Schema) error {
 			return fmt.Errorf("function %s: %w", name, err)
 		}
 		out.Functions[name] = f
+		if s.rec != nil {
+			if s.rec.Functions == nil {
+				s.rec.Functions = map[string]*jsonFunction{}
+			}
+			s.rec.Functions[name] = &j
+		}
 		return nil
 	})
 }

@@ -45,6 +45,7 @@ func (s *Simulation) persona(source string) *simcloud.Persona {
 type need struct {
 	source, place string
 	types         simcloud.Types
+	versions      []string
 	// places are where each type is used first.
 	places map[string]string
 }
@@ -60,16 +61,37 @@ func (e *SimulationError) Error() string {
 	return "simulating the providers of the set: " + strings.Join(e.Problems, "\n")
 }
 
-// Needs returns the types that the set uses, by the source of their provider, as
-// recording a schema asks for it.
-func (s *Set) Needs(r module.Runtime) (map[string]simcloud.Types, error) {
-	list, _, err := s.needs(r)
-	if err != nil {
-		return nil, err
+// Requirement is a provider that modules require.
+type Requirement struct {
+	// Source is its address without a host of the runtimes' own registries.
+	Source string
+	// Versions are the constraints on its version, as they are written.
+	Versions []string
+	// Types are the types that are used.
+	Types simcloud.Types
+}
+
+// Requirements returns what the modules in directories, and the local modules that
+// they call, require of providers that are not built in, by source.
+func Requirements(dirs []string, r module.Runtime) ([]Requirement, error) {
+	found := map[string]*need{}
+	for _, dir := range dirs {
+		tree, err := module.Load(dir, module.Options{})
+		if err != nil {
+			return nil, fmt.Errorf("reading module %s: %w", dir, err)
+		}
+		m := &member{dir: dir, tree: tree}
+		view := tree.View(r)
+		if view == nil {
+			continue // the other runtime's
+		}
+		walkCalls(view, func(_ string, mod *module.Module) { needsOf(m, mod, found) })
 	}
-	out := map[string]simcloud.Types{}
-	for _, n := range list {
-		out[n.source] = n.types
+	var out []Requirement
+	for _, source := range slices.Sorted(maps.Keys(found)) {
+		n := found[source]
+		slices.Sort(n.versions)
+		out = append(out, Requirement{Source: source, Versions: slices.Compact(n.versions), Types: n.types})
 	}
 	return out, nil
 }
@@ -120,7 +142,9 @@ func needsOf(m *member, mod *module.Module, found map[string]*need) {
 		return n
 	}
 	for _, p := range mod.RequiredProviders {
-		require(p.Name, m.place(p.Range.Filename, p.Range.Start.Line))
+		if n := require(p.Name, m.place(p.Range.Filename, p.Range.Start.Line)); n != nil && p.Version != "" {
+			n.versions = append(n.versions, p.Version)
+		}
 	}
 	for _, p := range mod.Providers {
 		require(p.Name, m.place(p.DefRange.Filename, p.DefRange.Start.Line))
