@@ -156,6 +156,11 @@ type ControlPlane struct {
 	// PreTerminate are the stages before a control-plane machine's
 	// infrastructure goes; they are skipped when the whole control plane does.
 	PreTerminate []Stage
+	// Ports are the ports that its nodes need to be open between each other.
+	Ports []balancer.Needed
+	// FixedAPIPort tells that API servers listen on 6443 whatever
+	// cluster_network.api_server_port says (CP-017).
+	FixedAPIPort bool
 	// FinishInit is the connection that the first node needs to end its start,
 	// once its own control plane serves; nil needs none.
 	FinishInit func(w *World, m *Machine) balancer.Reach
@@ -178,3 +183,11 @@ func (cp *ControlPlane) finishInit(w *World, m *Machine) balancer.Reach {
 // supervises tells that nodes register with a supervisor beside the API, by one
 // of several methods (control-planes.md 3.3).
 func (cp *ControlPlane) supervises() bool { return len(cp.Registrations) > 0 }
+
+// APIPort is where API servers listen, when the Cluster asks for a port or for none.
+func (cp *ControlPlane) APIPort(asked *int64) int {
+	if asked == nil || cp.FixedAPIPort {
+		return apiPort
+	}
+	return int(*asked)
+}

@@ -43,7 +43,7 @@ func newBalancer(cfg Config, endpointByUser bool) *balancer.Balancer {
 func (p *play) loadBalancer() *LoadBalancer {
 	b := p.w.Balancer
 	out := &LoadBalancer{Pattern: b.Pattern(), Source: patternAssumed, Description: b.Describe()}
-	switch m := p.cfg.Modules.Module(contract.RoleMachine).Membership; {
+	switch m := p.membership(); {
 	case p.endpointSource == contract.EndpointSourceUser:
 		out.Source = patternUser
 	case m != nil && m.Declared:
@@ -96,13 +96,9 @@ func (p *play) apiUp() bool {
 // register makes a machine a backend of the listeners that its state shows it
 // to have joined.
 func (p *play) register(m *Machine, resources []Resource) {
-	membership := p.cfg.Modules.Module(contract.RoleMachine).Membership
-	if membership == nil {
-		return
-	}
-	for _, member := range membership.Members {
-		if r := joinedBy(member, resources); r != nil {
-			for _, l := range listenersOf(member, *r) {
+	for _, member := range p.members(resources) {
+		for _, r := range allJoinedBy(member, resources) {
+			for _, l := range listenersOf(member, r) {
 				if l == balancer.ListenerAPI || p.cp.supervises() {
 					p.w.Balancer.Register(p.w.Now, m.Name, l)
 				}
@@ -191,4 +187,11 @@ func (p *play) blameBalancer(s *Stall, r balancer.Reach) contract.Role {
 // the node takes in all.
 func apiTime(total time.Duration) time.Duration {
 	return (total / 2).Round(time.Second)
+}
+
+// roleOf returns the role whose module a requirement is about: the first that the set has.
+func (p *play) roleOf(id string) contract.Role {
+	row, _ := requirements.Get(id)
+	role, _ := p.rec.roleOf(row)
+	return role
 }

@@ -98,6 +98,7 @@ func (p *play) observeCluster(i *Infra, op Op, in *contract.ClusterInputs, run *
 	if in.ControlPlaneEndpoint == nil && out.ControlPlaneEndpoint.Valid() {
 		p.rec.add(judgeHost(out.ControlPlaneEndpoint))
 	}
+	p.observeBalancer(in, run)
 	if op != OpApply {
 		return
 	}
@@ -118,6 +119,7 @@ func (p *play) observeCluster(i *Infra, op Op, in *contract.ClusterInputs, run *
 	if !p.probing && p.cfg.Scenario.Probes {
 		p.probing = true
 		p.probeCluster(*in)
+		p.probePorts(*in, balancer.PortsOf(run.Resources).Known())
 	}
 }
 
@@ -240,9 +242,11 @@ func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *
 	p.judgeSpelling(in)
 	p.judgePacked(in, run)
 	p.judgeSupervisor(p.cfg.Modules.Module(role).Membership, in, run.Resources)
-	if f, ok := judgeMembership(p.cfg.Modules.Module(role).Membership, in.ControlPlane, run.Resources); ok {
+	if f, ok := p.judgeMember(in, run); ok {
 		p.rec.add(f)
 	}
+	p.observeAttachments(in, run)
+	p.observePorts(in, run)
 	if !p.probingMachines && p.cfg.Scenario.Probes {
 		p.probingMachines = true
 		p.probeMachines(in)
@@ -289,6 +293,26 @@ func (p *play) sameProviderID(i *Infra) string {
 	return ""
 }
 
+// judgeMember judges a machine's membership. With an endpoint of the user's there
+// may be no balancer to join.
+func (p *play) judgeMember(in *contract.MachineInputs, run *Run) (f finding, ok bool) {
+	m := p.membership()
+	if m != nil && m == p.selected {
+		joined := p.members(run.Resources)
+		if in.ControlPlane {
+			return judge(len(joined) > 0, "CP-030", contract.RoleMachine, "no selector of the cluster's load balancer matches a control-plane machine",
+				"a selector matches"), true
+		}
+		return judge(len(joined) == 0, "CP-031", contract.RoleMachine, "a selector of the cluster's load balancer matches a worker", "no selector matches a worker"), true
+	}
+	if m != nil && in.ControlPlane && p.endpointSource == contract.EndpointSourceUser {
+		if joined, _ := memberships(m, run.Resources); len(joined) == 0 {
+			return finding{id: "CP-030", role: contract.RoleMachine, status: StatusNotApplicable, reason: "the user gives the endpoint, and the machine joins no load balancer"}, true
+		}
+	}
+	return judgeMembership(m, in.ControlPlane, run.Resources)
+}
+
 // judgeMembership judges whether a machine is a backend exactly when it shall
 // be (CP-030, CP-031). ok is false when the module does not tell.
 func judgeMembership(m *Membership, controlPlane bool, resources []Resource) (f finding, ok bool) {
@@ -328,15 +352,25 @@ func memberships(m *Membership, resources []Resource) (joined, missing []string)
 	return joined, missing
 }
 
-// joinedBy returns the resource in the state by which a member has joined; nil
-// when it has not.
+// joinedBy returns the first resource in the state by which a member has joined;
+// nil when it has not.
 func joinedBy(member Member, resources []Resource) *Resource {
-	for n, r := range resources {
-		if (r.Address == member.Address || baseAddress(r.Address) == member.Address) && (member.Path == nil || valueAt(r.Values, member.Path) != nil) {
-			return &resources[n]
-		}
+	if all := allJoinedBy(member, resources); len(all) > 0 {
+		return &all[0]
 	}
 	return nil
+}
+
+// allJoinedBy returns every resource in the state by which a member has joined:
+// an address without an index covers all instances.
+func allJoinedBy(member Member, resources []Resource) []Resource {
+	var out []Resource
+	for _, r := range resources {
+		if (r.Address == member.Address || baseAddress(r.Address) == member.Address) && (member.Path == nil || valueAt(r.Values, member.Path) != nil) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func (p *play) observePool(i *Infra, op Op, run *Run) {

@@ -83,6 +83,10 @@ type play struct {
 	blocks  map[any]block
 	retryAt map[gateKey]time.Duration
 	booted  map[string]bool
+	// selected is the membership that the cluster's balancer shows; nil when it shows none.
+	selected *Membership
+	// portsJudged tells that ports were judged: once is enough.
+	portsJudged bool
 	// balanceAt is when the balancer is looked at next.
 	balanceAt time.Duration
 	rotating  bool

@@ -82,6 +82,10 @@ func (d *drill) poolSizes(in contract.PoolInputs, rotated contract.Bootstrap, ot
 	upgraded := in
 	upgraded.KubernetesVersion = &d.p.cp.NextVersion
 	if run := d.run(OpPlan, object, &upgraded); d.must(run, "CP-062", "the plan with a new kubernetes_version") {
+		f, known := judgeRoll(run)
+		if known && len(run.Changes) > 0 {
+			d.add(f)
+		}
 		d.add(judge(len(run.Changes) > 0, "CP-062", d.role, "a new kubernetes_version changes nothing: the members are never rolled",
 			fmt.Sprintf("a new kubernetes_version plans %d changes", len(run.Changes))))
 	}

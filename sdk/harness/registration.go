@@ -168,11 +168,13 @@ func (p *play) judgeSupervisor(m *Membership, in *contract.MachineInputs, resour
 	}
 	var joined, wanted []string
 	for _, member := range m.Members {
-		r := joinedBy(member, resources)
-		switch {
-		case r != nil && slices.Contains(listenersOf(member, *r), balancer.ListenerSupervisor):
-			joined = append(joined, r.Address)
-		case r == nil && member.Listener == balancer.ListenerSupervisor:
+		all := allJoinedBy(member, resources)
+		for _, r := range all {
+			if slices.Contains(listenersOf(member, r), balancer.ListenerSupervisor) {
+				joined = append(joined, r.Address)
+			}
+		}
+		if len(all) == 0 && member.Listener == balancer.ListenerSupervisor {
 			wanted = append(wanted, member.Address)
 		}
 	}

@@ -17,6 +17,12 @@ type Port struct {
 // String returns the port as 2379/tcp (etcd).
 func (p Port) String() string { return fmt.Sprintf("%d/%s (%s)", p.Port, p.Protocol, p.Use) }
 
+// Needed is a port that a control plane needs, and the requirement that asks for it.
+type Needed struct {
+	Port
+	Requirement string
+}
+
 // rule is one rule about incoming connections, as a resource shows it.
 type rule struct {
 	group    string

@@ -30,6 +30,80 @@ func having(resources []Resource, keep func(*Type) bool) []Resource {
 	return out
 }
 
+// TypeIn returns the resource type in an address such as module.lb.aws_lb.api[0].
+func TypeIn(address string) string {
+	parts := strings.Split(unkeyed(address), ".")
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[len(parts)-2]
+}
+
+// unkeyed returns an address without any instance key: keys may hold dots.
+func unkeyed(address string) string {
+	var b strings.Builder
+	depth, quoted := 0, false
+	for n, c := range address {
+		switch {
+		case quoted:
+			quoted = c != '"' || address[n-1] == '\\'
+		case c == '"':
+			quoted = true
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// Selectors returns the recognised balancers that select instances by an
+// attribute (pattern B).
+func Selectors(resources []Resource) []Resource {
+	var out []Resource
+	for _, r := range resources {
+		if t := TypeOf(r.Type); t != nil && t.Selects != "" && textAt(r.Values, t.Selects) != "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Selected returns the instances that a selector among the cluster's resources matches.
+func Selected(cluster, machine []Resource) []Resource {
+	var out []Resource
+	for _, s := range Selectors(cluster) {
+		wanted := textAt(s.Values, TypeOf(s.Type).Selects)
+		for _, r := range having(machine, func(t *Type) bool { return t.Selector != nil && t.Cloud == TypeOf(s.Type).Cloud }) {
+			if selects(wanted, r.Values[TypeOf(r.Type).Selector.Path]) && !slices.ContainsFunc(out, func(o Resource) bool { return o.Address == r.Address }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// selects tells that a selector such as role=control-plane,cluster=demo, or a
+// tag, matches labels or tags.
+func selects(selector string, labels any) bool {
+	switch labels := labels.(type) {
+	case map[string]any:
+		for term := range strings.SplitSeq(selector, ",") {
+			key, value, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(term), "==", "="), "=")
+			if have, is := labels[key]; !is || value != "" && text(have) != value {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return slices.ContainsFunc(labels, func(v any) bool { return text(v) == selector })
+	}
+	return false
+}
+
 // MemberLists returns the recognised resources that hold a complete list of
 // members which is not empty.
 func MemberLists(resources []Resource) []Resource {

@@ -92,6 +92,13 @@ func (b *Balancer) Direct() bool {
 // the user gives an endpoint; why is for [Balancer.Describe].
 func (b *Balancer) Bypass(why string) { b.pattern, b.bypassed = PatternNone, why }
 
+// Recognise sets a pattern that was not known when the balancer was made.
+func (b *Balancer) Recognise(p Pattern) {
+	if b.pattern == "" {
+		b.pattern = p
+	}
+}
+
 // SetWindow sets how long the health check of a listener takes.
 func (b *Balancer) SetWindow(l Listener, w Window) { b.windows[l] = w }
 

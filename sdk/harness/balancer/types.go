@@ -32,6 +32,8 @@ type Type struct {
 	Attachment *Attachment
 	// Selector: its attribute makes an instance a member (pattern B).
 	Selector *Selector
+	// Selects is the path of the attribute by which a balancer selects instances; "" where it does not.
+	Selects string
 	// Members are the paths of attributes that hold the complete list of members.
 	Members []string
 	// Health: it is, or holds, a health check.

@@ -19,7 +19,7 @@ var others = slicesOf(
 	},
 	Type{
 		Name: "hcloud_load_balancer_target", Cloud: hetzner, Source: doc(hetzner, "hcloud_load_balancer_target", "a target of type label_selector is pattern B"),
-		Attachment: &Attachment{Pool: "load_balancer_id", Target: "server_id"},
+		Attachment: &Attachment{Pool: "load_balancer_id", Target: "server_id"}, Selects: "label_selector",
 	},
 	Type{Name: "hcloud_server", Cloud: hetzner, Source: doc(hetzner, "hcloud_server"), Instance: true, Selector: &Selector{Path: "labels"}},
 	Type{
@@ -30,7 +30,7 @@ var others = slicesOf(
 		Name: "digitalocean_loadbalancer", Cloud: ocean, Source: doc(ocean, "digitalocean_loadbalancer", "with droplet_tag it is pattern B"),
 		Frontend: &Frontend{},
 		Listener: &Listening{Ports: []string{"forwarding_rule.entry_port"}, Targets: []string{"forwarding_rule.target_port"}},
-		Members:  []string{"droplet_ids"},
+		Members:  []string{"droplet_ids"}, Selects: "droplet_tag",
 		Health: &HealthCheck{
 			Interval: "healthcheck.check_interval_seconds", Timeout: "healthcheck.response_timeout_seconds", Healthy: "healthcheck.healthy_threshold", Unhealthy: "healthcheck.unhealthy_threshold",
 			DefaultInterval: 10, DefaultHealthy: 5, DefaultUnhealthy: 3, Protocol: "healthcheck.protocol", Port: "healthcheck.port", Path: "healthcheck.path",

@@ -104,7 +104,7 @@ func (c *cloud) armed(object string, op harness.Op) *harness.Fault {
 func (s *Set) breakRun(f *harness.Fault, op harness.Op, name string, in contract.Inputs, run *harness.Run) {
 	before := s.state[name].clone()
 	after := max(f.After, 1)
-	all := resourcesOf(in)
+	all := s.resourcesOf(name, in)
 	part := func(n int) {
 		if op == harness.OpDestroy {
 			s.remove(name, n)
@@ -191,7 +191,7 @@ func (s *Set) create(name string, in contract.Inputs, n int) {
 	if s.cloud.things == nil {
 		s.cloud.things, s.cloud.creates = map[string]*thing{}, map[string]int{}
 	}
-	all := resourcesOf(in)
+	all := s.resourcesOf(name, in)
 	for _, r := range s.missing(o, all[:min(n, len(all))]) {
 		s.cloud.made++
 		id := fmt.Sprintf("thing-%06d", s.cloud.made)
@@ -242,7 +242,7 @@ func (s *Set) instance(name string) *thing {
 // instanceOutputs are the outputs of a machine whose instance is not as it was made.
 func (s *Set) instanceOutputs(name string, in *contract.MachineInputs, values map[string]any) {
 	o := s.state[name]
-	if o == nil || !strings.HasPrefix(name, string(contract.RoleMachine)+"-") {
+	if o == nil || s.Resources != nil || !strings.HasPrefix(name, string(contract.RoleMachine)+"-") {
 		return
 	}
 	switch i := s.instance(name); {

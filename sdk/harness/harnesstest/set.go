@@ -35,6 +35,8 @@ type Set struct {
 	Hung func(op harness.Op, object string, in contract.Inputs) []string
 	// Changes may replace the planned changes of a run; nil keeps them.
 	Changes func(op harness.Op, object string, in contract.Inputs, changes []harness.Change) []harness.Change
+	// Resources may say what a run makes; nil keeps to records of terraform_data.
+	Resources func(object string, in contract.Inputs) []harness.Resource
 	// Planned may replace the planned content of a run; nil keeps it.
 	Planned func(in contract.Inputs, content json.RawMessage) json.RawMessage
 	// Undeclared are outputs, as role.output, that the module does not declare.
@@ -117,7 +119,7 @@ func (s *Set) PlanValues(ctx context.Context, name string, in contract.Inputs) (
 	run, err := s.run(ctx, harness.OpPlan, name, in)
 	if run != nil && !run.Failed {
 		s.mu.Lock()
-		run.Planned, run.PlannedOutputs = planned(in), s.outputs(name, in)
+		run.Planned, run.PlannedOutputs = s.planned(name, in), s.outputs(name, in)
 		s.mu.Unlock()
 		if s.Planned != nil {
 			run.Planned = s.Planned(in, run.Planned)
@@ -212,10 +214,10 @@ func (s *Set) transition(op harness.Op, name string, in contract.Inputs, run *ha
 		}
 		return
 	}
-	resources := resourcesOf(in)
+	resources := s.resourcesOf(name, in)
 	if missing := s.missing(old, resources); len(missing) > 0 {
 		run.Changes = changesOf(missing, harness.ActionCreate)
-	} else if old.record != want {
+	} else if old != nil && old.record != want && len(resources) > 0 {
 		run.Changes = changesOf(resources[:1], harness.ActionUpdate)
 	}
 	if op == harness.OpApply {
@@ -236,12 +238,18 @@ func changesOf(resources []harness.Resource, action harness.Action) []harness.Ch
 
 // planned is the content that a plan shows: a record of the inputs, and the
 // bootstrap payload as it is handed to the instance.
-func planned(in contract.Inputs) json.RawMessage {
+func (s *Set) planned(name string, in contract.Inputs) json.RawMessage {
 	values := map[string]string{"record": record(in)}
 	if m, ok := in.(*contract.MachineInputs); ok {
 		values["user_data"] = base64.StdEncoding.EncodeToString(m.Bootstrap.Data)
 	}
-	raw, err := json.Marshal(map[string]any{mainResource[in.Role()]: map[string]any{"values": values}})
+	content := map[string]any{mainResource[in.Role()]: map[string]any{"values": values}}
+	if s.Resources != nil {
+		for _, r := range s.Resources(name, in) {
+			content[r.Address] = map[string]any{"values": r.Values}
+		}
+	}
+	raw, err := json.Marshal(content)
 	if err != nil {
 		panic(err) // plain data
 	}
@@ -258,7 +266,10 @@ func record(in contract.Inputs) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func resourcesOf(in contract.Inputs) []harness.Resource {
+func (s *Set) resourcesOf(name string, in contract.Inputs) []harness.Resource {
+	if s.Resources != nil {
+		return s.Resources(name, in)
+	}
 	out := []harness.Resource{{Address: mainResource[in.Role()], Type: "terraform_data"}}
 	if m, ok := in.(*contract.MachineInputs); ok && m.ControlPlane {
 		out = append(out, harness.Resource{Address: "terraform_data.backend_member[0]", Type: "terraform_data"})

@@ -61,6 +61,7 @@ func table() *harness.ControlPlane {
 			{ID: "leadership-moved", Source: "control-planes.md 2.5 #4", Event: "etcd leadership is moved away", Takes: 2 * time.Second},
 			{ID: "etcd-member-removed", Source: "control-planes.md 2.5 #4", Event: "etcd member is removed: its API server stops while it is still a backend", Takes: deletingRetry, Stops: true},
 		},
+		Ports:       ports(),
 		FinishInit:  finishInit,
 		InitTime:    100 * time.Second,
 		JoinTime:    70 * time.Second,
@@ -265,6 +266,21 @@ func initialized() harness.Check {
 // reachable tells that the management cluster reaches the workload cluster's API.
 func reachable(w *harness.World) bool {
 	return w.Reach(balancer.Management, balancer.ListenerAPI).OK
+}
+
+// ports are the rows of control-planes.md 4 between nodes; those of etcd and the
+// kubelet have a requirement of their own, because KubeadmControlPlane itself
+// reaches etcd through them (control-planes.md 2.8).
+func ports() []balancer.Needed {
+	tcp := func(port int, use, requirement string) balancer.Needed {
+		return balancer.Needed{Port: balancer.Port{Port: port, Protocol: "tcp", Use: use}, Requirement: requirement}
+	}
+	return []balancer.Needed{
+		tcp(6443, "API server", "CP-022"),
+		tcp(2379, "etcd clients", "CP-058"),
+		tcp(2380, "etcd peers", "CP-058"),
+		tcp(10250, "kubelet", "CP-058"),
+	}
 }
 
 // finishInit is control-planes.md 2.11: the first node's admin.conf and

@@ -12,12 +12,14 @@ var (
 	kcp  = []string{"kcp"}
 	rke2 = []string{"rke2"}
 
-	h  = []Way{WayHarness}
-	lh = []Way{WayLint, WayHarness}
-	hm = []Way{WayHarness, WayManual}
-	m  = []Way{WayManual}
-	mp = []Way{WayManual, WayLive}
-	lm = []Way{WayLint, WayManual}
+	h   = []Way{WayHarness}
+	lh  = []Way{WayLint, WayHarness}
+	hm  = []Way{WayHarness, WayManual}
+	m   = []Way{WayManual}
+	mp  = []Way{WayManual, WayLive}
+	lhm = []Way{WayLint, WayHarness, WayManual}
+	hmp = []Way{WayHarness, WayManual, WayLive}
+	lm  = []Way{WayLint, WayManual}
 )
 
 // table holds the rows of control-planes.md 8.
@@ -55,6 +57,7 @@ var table = []Row{
 		Remedy: "let control_plane_initialized only add resources or update them in place; a destructive plan waits for a person"},
 	{ID: "CP-010", Roles: cluster, Level: Should, Ways: hm, Membership: true,
 		Title:    "publish in exports what machines need to register",
+		Remedy:   "export the id of the pool, target group or selector, and let the machine module register with that",
 		Question: "do exports hold the listener target ids or the selector, the network and the firewall ids?"},
 	{ID: "CP-011", Roles: cluster, Level: Must, Ways: h,
 		Title:  "keep exports valid for every living machine: nothing that changes with each apply",
@@ -71,21 +74,26 @@ var table = []Row{
 		Remedy: "derive the names in the cluster module and the placement in the machine module from the same list"},
 	{ID: "CP-015", Planes: kcp, Roles: cluster, Level: Must, Ways: hm,
 		Title:    "forward the endpoint's port to the API server port of the control-plane nodes",
+		Remedy:   "let the frontend listen on the endpoint's port, and the backends on var.cluster_network.api_server_port (6443 when null)",
 		Question: "does one frontend forward the endpoint's port to api_server_port (6443 when null)?"},
 	{ID: "CP-016", Planes: rke2, Roles: cluster, Level: Must, Ways: hm,
 		Lint:     []string{"cp/supervisor-listener"},
 		Title:    "serve port 9345 on the same host as the endpoint",
+		Remedy:   "add a second listener 9345 that leads to 9345, on the same balancer as the API",
 		Question: "does a second frontend forward 9345 to 9345 on the same host?"},
 	{ID: "CP-017", Planes: rke2, Roles: cluster, Level: Must, Ways: hm,
 		Title:    "use 6443 as the API backend port whatever api_server_port says",
+		Remedy:   "keep the backends of the API on 6443 for RKE2, whatever api_server_port says; only the frontend follows it",
 		Question: "is the API backend port 6443 for RKE2?"},
-	{ID: "CP-018", Roles: cluster, Level: Must, Ways: mp, Membership: true,
+	{ID: "CP-018", Roles: cluster, Level: Must, Ways: hmp, Membership: true,
 		Title:    "check the API's health without client certificates, and be green with one backend",
+		Remedy:   "check by TCP, or by HTTPS on /readyz without verification",
 		Question: "does the API health check pass without client certificates and with a single backend?"},
-	{ID: "CP-019", Planes: rke2, Roles: cluster, Level: Must, Ways: mp, Membership: true,
+	{ID: "CP-019", Planes: rke2, Roles: cluster, Level: Must, Ways: hmp, Membership: true,
 		Title:    "check 9345 by TCP, or by expecting 403 on /v1-rke2/readyz",
+		Remedy:   "check 9345 by TCP, or by HTTPS on /v1-rke2/readyz with 403 as the expected code",
 		Question: "does the health check of 9345 use TCP or expect 403 on /v1-rke2/readyz?"},
-	{ID: "CP-020", Roles: cluster, Level: Must, Ways: mp,
+	{ID: "CP-020", Roles: cluster, Level: Must, Ways: hmp,
 		Title:    "make the endpoint reachable from the backend nodes themselves (hairpin)",
 		Remedy:   "let the balancer hide the client's address from its backends (source NAT, a proxy, no client IP preservation): a backend then reaches itself",
 		Question: "can the first control-plane node reach the endpoint that forwards to itself?"},
@@ -94,9 +102,11 @@ var table = []Row{
 		Question: "is the endpoint reachable from the management cluster and from every node, before and after initialisation?"},
 	{ID: "CP-022", Roles: cluster, Level: Must, Ways: hm,
 		Title:    "open the ports that the distribution needs",
+		Remedy:   "add rules for the ports of the distribution, from the nodes and from the load balancer to the control-plane nodes",
 		Question: "do the firewall rules open the ports that the distribution needs between the nodes?"},
-	{ID: "CP-023", Roles: cluster, Level: Should, Ways: m, Membership: true,
+	{ID: "CP-023", Roles: cluster, Level: Should, Ways: hm, Membership: true,
 		Title:    "notice an unhealthy backend within 30 s and a healthy one within 60 s",
+		Remedy:   "check every 10 s or more often, and take a backend for healthy, or for dead, after 2 or 3 checks",
 		Question: "do the health check's interval and thresholds detect a dead backend within 30 s and a healthy one within 60 s?"},
 	{ID: "CP-024", Roles: cluster, Level: Must, Ways: h, Membership: true,
 		Title:  "stand zero backends at any time: same endpoint, no health that means the cluster is gone",
@@ -104,9 +114,10 @@ var table = []Row{
 	{ID: "CP-025", Roles: cluster, Level: Must, Ways: h,
 		Title:  "destroy when all backends are gone, and when there never was one",
 		Remedy: "make destroy independent of machines: no lookup that fails when nothing is found"},
-	{ID: "CP-026", Roles: cluster, Level: MustNot, Ways: lm, Membership: true,
+	{ID: "CP-026", Roles: cluster, Level: MustNot, Ways: lhm, Membership: true,
 		Lint:     []string{"cp/cluster-members"},
 		Title:    "list control-plane instances in the cluster module's own state",
+		Remedy:   "let each machine make its own attachment in its own state, from an id in captf_cluster_outputs",
 		Question: "does any resource of the cluster module hold the list of control-plane instances?"},
 	{ID: "CP-027", Roles: cluster, Level: Should, Ways: h, Membership: true,
 		Title:  "ignore membership that the cloud reports on the balancer",
@@ -121,22 +132,26 @@ var table = []Row{
 	{ID: "CP-032", Planes: rke2, Roles: machine, Level: Must, Ways: h, Membership: true,
 		Title:  "join both target sets, API and 9345",
 		Remedy: "attach the machine to the supervisor listener too"},
-	{ID: "CP-033", Roles: machine, Level: Must, Ways: lm, Membership: true,
+	{ID: "CP-033", Roles: machine, Level: Must, Ways: lhm, Membership: true,
 		Lint:     []string{"cp/registration-waits"},
 		Title:    "be registered before the node has joined, depending on nothing that the node makes after boot",
+		Remedy:   "let the attachment depend on the instance alone: the node ends its start through the balancer that it is not a backend of yet",
 		Question: "does the registration depend on anything that the node produces after boot?"},
-	{ID: "CP-034", Roles: machine, Level: MustNot, Ways: m, Membership: true,
+	{ID: "CP-034", Roles: machine, Level: MustNot, Ways: hm, Membership: true,
 		Title:    "wait for a backend health that needs more than this machine",
+		Remedy:   "create the attachment without waiting for the backend's health: the first machine is alone, and its node boots only after the apply",
 		Question: "does the apply wait for backend health in a way that another machine must satisfy?"},
 	{ID: "CP-035", Roles: machine, Level: Must, Ways: h, Membership: true,
 		Title:  "remove only its own membership on destroy",
 		Remedy: "own one attachment per machine; never a resource that holds the list of all members"},
-	{ID: "CP-036", Roles: machine, Level: Should, Ways: m, Membership: true,
+	{ID: "CP-036", Roles: machine, Level: Should, Ways: hm, Membership: true,
 		Title:    "leave the backend before the instance is terminated",
+		Remedy:   "refer to the instance's id in the attachment, so that destroy removes the attachment first",
 		Question: "does destroy remove the attachment before the instance, draining connections?"},
-	{ID: "CP-037", Roles: machine, Level: Must, Ways: lm, Membership: true,
+	{ID: "CP-037", Roles: machine, Level: Must, Ways: lhm, Membership: true,
 		Lint:     []string{"cp/member-list"},
 		Title:    "stand parallel applies and destroys against one balancer",
+		Remedy:   "own one attachment per machine, which the provider adds and removes by itself, and never a resource that holds the list of all members",
 		Question: "does the module retry on conflict, and own no list of all members?"},
 	{ID: "CP-038", Roles: machine, Level: Must, Ways: h,
 		Title:  "destroy after an apply that failed midway, and destroy twice in a row",
@@ -199,9 +214,11 @@ var table = []Row{
 		Remedy: "find the attribute that changes by itself; a machine is replaced, never changed"},
 	{ID: "CP-057", Roles: machine, Level: Should, Ways: hm, Membership: true,
 		Title:    "let old and new module versions share a pool of backends",
+		Remedy:   "let a machine's plan depend on its own inputs alone, so that a newer machine beside it changes nothing",
 		Question: "can machines of the previous and of this module version be members of one backend pool?"},
 	{ID: "CP-058", Planes: kcp, Roles: machine, Level: Must, Ways: hm,
 		Title:    "open kubelet 10250 and etcd 2379–2380 between control-plane nodes",
+		Remedy:   "allow 10250 and 2379-2380 from the control-plane nodes to each other",
 		Question: "are 10250 and 2379–2380 open between control-plane nodes?"},
 	{ID: "CP-060", Roles: pool, Level: Must, Ways: h, Membership: true,
 		Title:  "make workers only: never join a control-plane backend",

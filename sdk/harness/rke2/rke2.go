@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/captf-toolkit/captf/sdk/harness"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 )
 
 // Name is the short name of the control plane.
@@ -57,6 +58,8 @@ func New() *harness.ControlPlane {
 		Payload:       payload,
 		Packs:         true,
 		Registrations: registrations(),
+		Ports:         ports(),
+		FixedAPIPort:  true,
 		PreDrain:      preDrain(),
 		PreTerminate:  preTerminate(),
 		InitTime:      140 * time.Second,
@@ -64,6 +67,20 @@ func New() *harness.ControlPlane {
 		MachineName:   machineName,
 		Scenarios:     scenarios(),
 	}
+}
+
+// ports are the rows of control-planes.md 4 between nodes. Those of the CNI are
+// not among them: the CNI is the user's choice.
+func ports() []balancer.Needed {
+	var out []balancer.Needed
+	for _, p := range []balancer.Port{
+		{Port: APIPort, Use: "API server"}, {Port: SupervisorPort, Use: "supervisor"},
+		{Port: 2379, Use: "etcd clients"}, {Port: 2380, Use: "etcd peers"}, {Port: 2381, Use: "etcd health"}, {Port: 10250, Use: "kubelet"},
+	} {
+		p.Protocol = "tcp"
+		out = append(out, balancer.Needed{Port: p, Requirement: "CP-022"})
+	}
+	return out
 }
 
 // admit is the admission of RKE2ControlPlane: even numbers are not refused, as
