@@ -118,6 +118,10 @@ func (p *planner) derive(block *tfprotov6.SchemaBlock, planned, config map[strin
 		if a == nil || !a.Computed || config[all] != nil || attribute(block, own) == nil {
 			continue
 		}
+		if a.Type == nil || !a.Type.Is(tftypes.Map{}) { // texts, which no configuration of a provider adds to
+			planned[all] = orEmpty(planned[own])
+			continue
+		}
 		tags := map[string]any{}
 		for k, v := range p.settings.Tags {
 			tags[k] = v
@@ -139,6 +143,14 @@ func (p *planner) derive(block *tfprotov6.SchemaBlock, planned, config map[strin
 			planned[all] = unknown{}
 		}
 	}
+}
+
+// orEmpty is a list, empty for null.
+func orEmpty(x any) any {
+	if x == nil {
+		return []any{}
+	}
+	return x
 }
 
 // replaces returns the attributes whose change replaces the object.

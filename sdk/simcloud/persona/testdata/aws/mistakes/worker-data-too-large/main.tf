@@ -7,5 +7,5 @@ terraform {
 resource "aws_instance" "i" {
   ami           = "ami-1"
   instance_type = "m7i.large"
-  user_data     = join("", [for i in range(2000) : "0123456789"])
+  user_data     = join("", [for i in range(1000) : "01234567890123456789"])
 }
