@@ -144,8 +144,14 @@ func (b *bindings) readScript(file string) error {
 			}
 			if m := jsReference.FindStringSubmatch(line); m != nil {
 				c.references[m[3]] = reference{class: m[1], many: m[2] != "OutputReference", set: m[4] == "true"}
-				if m[2] == "Map" || m[2] == "MapList" {
+				switch {
+				case m[2] == "Map" || m[2] == "MapList":
 					c.values[m[3]] = "map:" + m[1]
+				case getter == m[3]:
+					c.values[getter] = "reference" // the comment stands where the reference is made
+				}
+				if getter == m[3] {
+					getter = ""
 				}
 			}
 			if getter != "" && strings.HasPrefix(strings.TrimSpace(line), "return ") {

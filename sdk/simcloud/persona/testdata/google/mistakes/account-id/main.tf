@@ -1,0 +1,7 @@
+terraform {
+  required_providers {
+    google = { source = "hashicorp/google" }
+  }
+}
+
+resource "google_service_account" "a" { account_id = "a-name-that-has-more-than-thirty-characters" }
