@@ -76,3 +76,13 @@ func EventTypes() []EventType {
 		EventPreDrain, EventDrained, EventPreTerminate, EventUnhealthy, EventRemediated, EventBackend, EventFault, EventProbed, EventStalled, EventEnded, EventCleanUp,
 	}
 }
+
+// Observable tells that the kind of event can also be observed on the objects
+// of a real management cluster.
+func (t EventType) Observable() bool {
+	switch t {
+	case EventReached, EventWaiting, EventPassed, EventFault, EventProbed, EventStalled, EventEnded, EventCleanUp:
+		return false
+	}
+	return true
+}

@@ -9,4 +9,4 @@
 // linter (lint/format), and the choice of a format or an exit code (sdk/cmd).
 package report
 
-//go:generate go test -run ^TestSchema$ -update .
+//go:generate go test -run "^Test(Diff)?Schema$" -update .

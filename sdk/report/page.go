@@ -51,6 +51,7 @@ type run struct {
 	Counts                  []count
 	Stall                   []fact
 	StallAt                 string
+	StallExpected           bool
 	Error                   string
 	Timeline                timeline
 	Groups                  []requirementGroup
@@ -280,6 +281,8 @@ func Sentence(r *harness.Result) string {
 	case r.Verdict == harness.VerdictError:
 		first, _, _ := strings.Cut(strings.TrimSpace(r.Error), "\n")
 		return strings.TrimSuffix("It could not run: "+short(cmp.Or(first, "no reason was given")), ".") + "."
+	case r.Stalled != nil && r.Stalled.Expected && r.Verdict == harness.VerdictPassed:
+		return fmt.Sprintf("Stalled at gate %s, as the scenario asks for; all %s that apply hold.", short(r.Stalled.Gate), plural(len(idsOf(r, harness.StatusPassed)), "requirement"))
 	case r.Stalled != nil:
 		s := r.Stalled
 		return fmt.Sprintf("Stalled after %s: %s waits for %s.", virtual(s.At), short(s.Object), short(s.WaitsFor))
@@ -359,7 +362,11 @@ func newRun(prefix string, r *harness.Result, rows int) run {
 			v.Facts = append(v.Facts, fact{"Backends by " + string(role), short(value)})
 		}
 	}
+	if b := r.LoadBalancer; b != nil {
+		v.Facts = append(v.Facts, named("Load balancer", fmt.Sprintf("%s (%s)", b.Description, b.Source))...)
+	}
 	if s := r.Stalled; s != nil {
+		v.StallExpected = s.Expected && r.Verdict == harness.VerdictPassed
 		v.StallAt = virtual(s.At)
 		v.Stall = named("Gate", s.Gate, "Object", s.Object, "Waits for", s.WaitsFor, "Output", s.Output, "Requirement", s.Requirement, "What happens", s.Message, "What to do", s.Remedy)
 	}

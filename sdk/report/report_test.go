@@ -214,10 +214,26 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[contract.Role]():     {contract.RoleCluster, contract.RoleMachine, contract.RoleMachinePool},
 }
 
-func generateSchema(t *testing.T) []byte {
+// reflect returns the schema of a type, with the comments of the packages in dirs.
+func reflectSchema(t *testing.T, value any, dirs ...string) *reflector.Schema {
 	t.Helper()
 	r := reflector.Reflector{
 		ExpandedStruct: true, Anonymous: true,
+		Namer: func(typ reflect.Type) string { // Pair[…/harness.Verdict] is PairVerdict
+			name, of, generic := strings.Cut(typ.Name(), "[")
+			if !generic {
+				return name
+			}
+			if strings.HasPrefix(of, "[]") {
+				name += "List"
+			}
+			return name + strings.Map(func(c rune) rune {
+				if unicode.IsLetter(c) {
+					return c
+				}
+				return -1
+			}, of[strings.LastIndexAny(of, "./")+1:])
+		},
 		Mapper: func(typ reflect.Type) *reflector.Schema {
 			if values, ok := enums[typ]; ok {
 				return &reflector.Schema{Type: "string", Enum: values}
@@ -225,17 +241,38 @@ func generateSchema(t *testing.T) []byte {
 			return nil
 		},
 	}
-	if err := r.AddGoComments("github.com/captf-toolkit/captf", "../harness", reflector.WithFullComment()); err != nil {
-		t.Fatal(err)
-	}
 	// The comments are keyed by the path that they were read from.
 	comments := map[string]string{}
-	for key, text := range r.CommentMap {
-		name := key[strings.LastIndex(key, "/")+1:]
-		comments["github.com/captf-toolkit/captf/sdk/"+name] = strings.Join(strings.Fields(text), " ")
+	for _, dir := range dirs {
+		r.CommentMap = nil
+		if err := r.AddGoComments("github.com/captf-toolkit/captf", dir, reflector.WithFullComment()); err != nil {
+			t.Fatal(err)
+		}
+		for key, text := range r.CommentMap {
+			name := key[strings.LastIndex(key, "/")+1:]
+			comments["github.com/captf-toolkit/captf/sdk/"+strings.TrimPrefix(filepath.ToSlash(filepath.Dir(dir)), "../")+"/"+name] = strings.Join(strings.Fields(text), " ")
+			comments["github.com/captf-toolkit/captf/sdk/"+name] = strings.Join(strings.Fields(text), " ")
+		}
 	}
 	r.CommentMap = comments
-	one := r.Reflect(&harness.Result{})
+	return r.Reflect(value)
+}
+
+// generate returns the schema of a type as a file.
+func generate(t *testing.T, dir string, value any, id reflector.ID, title string) []byte {
+	t.Helper()
+	s := reflectSchema(t, value, "../harness", dir)
+	s.ID, s.Title = id, title
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(raw, '\n')
+}
+
+func generateSchema(t *testing.T) []byte {
+	t.Helper()
+	one := reflectSchema(t, &harness.Result{}, "../harness")
 	stalled, ok := one.Properties.Get("stalled")
 	if !ok {
 		t.Fatal("the schema has no stalled")

@@ -116,6 +116,8 @@ var marks = []drawn{
 	{harness.EventDeleted, "deleted", "deletion asked for"},
 	{harness.EventCreated, "created", "created"},
 	{harness.EventDrained, "drained", "drained"},
+	{harness.EventPreDrain, "preterminate", "control plane lets go"},
+	{harness.EventServers, "servers", "hosts to join at"},
 	{harness.EventPreTerminate, "preterminate", "control plane lets go"},
 	{harness.EventNodeRef, "noderef", "Node found"},
 	{harness.EventRunEnded, "refresh", "refresh"},

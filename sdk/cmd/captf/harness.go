@@ -23,7 +23,7 @@ func newHarnessCommand() *cobra.Command {
 		Args:  noSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHarnessRunCommand(), newHarnessListCommand())
+	cmd.AddCommand(newHarnessRunCommand(), newHarnessListCommand(), newHarnessDiffCommand())
 	return cmd
 }
 

@@ -32,7 +32,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"unknown command", []string{"lint"}, `captf has no command "lint"`},
 		{"help about nothing", []string{"help", "nope"}, `captf has no command "nope": there are`},
-		{"help about no subcommand", []string{"help", "harness", "nope"}, `captf harness has no command "nope": there are list, run`},
+		{"help about no subcommand", []string{"help", "harness", "nope"}, `captf harness has no command "nope": there are diff, list, run`},
 		{"help about a leaf", []string{"help", "version", "nope"}, `captf version has no command "nope"`},
 		{"unknown flag", []string{"scaffold", "--force", "d"}, "unknown flag: --force"},
 		{"no directory", []string{"scaffold", "--set"}, "one directory is needed"},
