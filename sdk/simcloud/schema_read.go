@@ -19,12 +19,13 @@ import (
 )
 
 // Limits of schema files. The largest provider's schema, with all its texts, is
-// less than a tenth of them.
-const (
-	maxSchemaPacked = 64 << 20
-	maxSchemaBytes  = 512 << 20
-	maxSchemaTypes  = 50_000
+// less than a tenth of them. Only tests change them.
+var (
+	maxSchemaPacked int64 = 64 << 20
+	maxSchemaBytes  int64 = 512 << 20
 )
+
+const maxSchemaTypes = 50_000
 
 // ReadOptions say what of a schema file is read.
 type ReadOptions struct {
@@ -118,8 +119,11 @@ type schemaReader struct {
 
 // explain says of an error where in the file it is.
 func (s *schemaReader) explain(err error) error {
-	if errors.Is(err, errTooLarge) {
+	switch {
+	case errors.Is(err, errTooLarge):
 		return err
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("it ends in the middle, after %d bytes of JSON: record it again", s.d.InputOffset())
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(syntactic.Err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
