@@ -286,6 +286,9 @@ func (p *play) blameMachineDestroy(i *Infra, in *contract.MachineInputs, run *Ru
 	case run.Hung != nil || blockedByPreventDestroy(run):
 	default:
 		if again, err := p.call(p.ctx, OpDestroy, i.Role, i.Name, in); err == nil && !again.Failed {
+			if p.destroyingBeside(i) {
+				return blamed{id: "CP-037", why: "other machines are destroyed at the same time, and a second try succeeds"}
+			}
 			return blamed{id: idDestroy, why: "a second try succeeds"}
 		}
 	}

@@ -357,3 +357,70 @@ func orNone(s *string) *string {
 	}
 	return s
 }
+
+// Two members that are changed at once must not get into each other's way, and
+// a newer member must not change an older one's plan.
+func TestMembersAtOnce(t *testing.T) {
+	tests := []struct {
+		name   string
+		with   func(*harnesstest.Set)
+		failed []string
+	}{
+		{name: "well"},
+		{name: "a conflict", with: func(s *harnesstest.Set) {
+			var mu sync.Mutex
+			tried := map[string]bool{}
+			s.Fail = func(op harness.Op, object string, _ contract.Inputs) string {
+				mu.Lock()
+				defer mu.Unlock()
+				if op != harness.OpApply || !strings.Contains(object, "probe-member-b") || tried[object] {
+					return ""
+				}
+				tried[object] = true
+				return "409 conflict: the pool is immutable while it is updated"
+			}
+		}, failed: []string{"CP-037"}},
+		{name: "a conflict on destroy", with: func(s *harnesstest.Set) {
+			var mu sync.Mutex
+			tried := map[string]bool{}
+			s.Fail = func(op harness.Op, object string, _ contract.Inputs) string {
+				mu.Lock()
+				defer mu.Unlock()
+				if op != harness.OpDestroy || !strings.Contains(object, "probe-member-a") || tried[object] {
+					return ""
+				}
+				tried[object] = true
+				return "409 conflict: the pool is immutable while it is updated"
+			}
+		}, failed: []string{"CP-037"}},
+		{name: "a newer member changes an older one", with: func(s *harnesstest.Set) {
+			s.Changes = func(op harness.Op, object string, _ contract.Inputs, changes []harness.Change) []harness.Change {
+				if op == harness.OpPlan && strings.Contains(object, "probe-member-a") {
+					return []harness.Change{{Address: "terraform_data.backend_member[0]", Type: "terraform_data", Action: harness.ActionUpdate}}
+				}
+				return changes
+			}
+		}, failed: []string{"CP-057"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			set := harnesstest.New(contract.Roles()...)
+			if tt.with != nil {
+				tt.with(set)
+			}
+			result, err := harness.Play(context.Background(), config(t, set, "life", 1))
+			if err != nil {
+				t.Fatalf("playing: %v", err)
+			}
+			var failed []string
+			for _, q := range result.Requirements {
+				if q.Status == harness.StatusFailed {
+					failed = append(failed, q.ID)
+				}
+			}
+			if !slices.Equal(failed, tt.failed) || len(set.Objects()) > 0 {
+				t.Errorf("%v fail, want %v; left are %v\n%s", failed, tt.failed, set.Objects(), story(result))
+			}
+		})
+	}
+}

@@ -250,6 +250,7 @@ func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *
 	if !p.probingMachines && p.cfg.Scenario.Probes {
 		p.probingMachines = true
 		p.probeMachines(in)
+		p.probeMembers(in)
 	}
 }
 

@@ -3,7 +3,7 @@ package balancer
 const gcp = "hashicorp/google"
 
 var google = slicesOf(
-	forwarding("google_compute_forwarding_rule"), forwarding("google_compute_global_forwarding_rule"),
+	forwarding("google_compute_forwarding_rule", "port_range", "ports"), forwarding("google_compute_global_forwarding_rule", "port_range"),
 	backendService("google_compute_region_backend_service"), backendService("google_compute_backend_service"),
 	Type{
 		Name: "google_compute_target_pool", Cloud: gcp, Source: doc(gcp, "google_compute_target_pool"),
@@ -39,10 +39,10 @@ var google = slicesOf(
 	},
 )
 
-func forwarding(name string) Type {
+func forwarding(name string, ports ...string) Type {
 	return Type{
 		Name: name, Cloud: gcp, Source: doc(gcp, name, "modules.md 3.1"),
-		Frontend: &Frontend{}, Listener: &Listening{Ports: []string{"port_range", "ports"}},
+		Frontend: &Frontend{}, Listener: &Listening{Ports: ports},
 	}
 }
 
