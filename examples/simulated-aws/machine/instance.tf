@@ -99,11 +99,6 @@ resource "aws_instance" "node" {
       condition     = local.image_id != null
       error_message = "image: owner ${var.image.owner} has no available image ${local.image_name} for ${var.image.architecture}."
     }
-
-    precondition {
-      condition     = var.image.id != null || var.kubernetes_version != null || !strcontains(var.image.name, "{semver}")
-      error_message = "image.name holds {semver}, and the machine has no kubernetes_version; set image.id, or a name without {semver}."
-    }
   }
 }
 

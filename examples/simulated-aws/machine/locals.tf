@@ -30,7 +30,8 @@ locals {
     : try(element(local.zones, parseint(substr(sha256(var.machine_name), 0, 8), 16) % length(local.zones)), null)
   )
 
-  # Build metadata such as +rke2r1 names no other image (CP-050).
-  semver     = trimprefix(split("+", coalesce(var.kubernetes_version, "v0.0.0"))[0], "v")
+  # Build metadata such as +rke2r1 names no other image (CP-050). Without a version
+  # the newest image will do.
+  semver     = var.kubernetes_version == null ? "*" : trimprefix(split("+", var.kubernetes_version)[0], "v")
   image_name = replace(var.image.name, "{semver}", local.semver)
 }

@@ -35,7 +35,7 @@ variable "image" {
     name         = optional(string, "capa-ami-ubuntu-24.04-?{semver}-*")
     architecture = optional(string, "x86_64")
   })
-  description = "Image to boot: an id, or the newest one that has this owner, name and architecture. {semver} in the name stands for the Kubernetes version, without what follows a plus."
+  description = "Image to boot: an id, or the newest one that has this owner, name and architecture. {semver} in the name stands for the Kubernetes version, without what follows a plus, or for any when there is none."
   default     = {}
   nullable    = false
 

@@ -103,11 +103,6 @@ resource "aws_launch_template" "pool" {
     }
 
     precondition {
-      condition     = var.image.id != null || var.kubernetes_version != null || !strcontains(var.image.name, "{semver}")
-      error_message = "image.name holds {semver}, and the pool has no kubernetes_version; set image.id, or a name without {semver}."
-    }
-
-    precondition {
       condition     = !(var.bootstrap_format == "ignition" && (local.packed || length(local.node_labels) > 0))
       error_message = "bootstrap_data for Ignition must not be packed with gzip, and a pool with node_labels needs cloud-config."
     }

@@ -27,8 +27,9 @@ locals {
   zones    = sort(length(var.failure_domains) > 0 ? var.failure_domains : terraform_data.inherited_zones.input)
   unserved = [for zone in local.zones : zone if !contains(keys(local.exports.subnet_ids), zone)]
 
-  # Build metadata such as +rke2r1 names no other image.
-  semver     = trimprefix(split("+", coalesce(var.kubernetes_version, "v0.0.0"))[0], "v")
+  # Build metadata such as +rke2r1 names no other image. Without a version
+  # the newest image will do.
+  semver     = var.kubernetes_version == null ? "*" : trimprefix(split("+", var.kubernetes_version)[0], "v")
   image_name = replace(var.image.name, "{semver}", local.semver)
 }
 

@@ -25,6 +25,16 @@ data "aws_instances" "state" {
   depends_on = [aws_autoscaling_group.pool]
 }
 
+# The capacity as it is after the apply. The resource itself ignores changes of it, so what is
+# planned for the resource, and with it what an output would say, is the capacity before.
+data "aws_autoscaling_group" "pool" {
+  count = length(aws_autoscaling_group.pool)
+
+  name = local.name
+
+  depends_on = [aws_autoscaling_group.pool]
+}
+
 locals {
   members = flatten([
     for zone in sort(keys(data.aws_instances.zone)) : [
@@ -41,7 +51,7 @@ locals {
   # When the group is gone the wanted size stays what it was, so that no zero flows back
   # into the MachinePool.
   group_gone = length(aws_autoscaling_group.pool) == 0
-  desired    = try(tonumber(one(aws_autoscaling_group.pool[*].desired_capacity)), var.replicas)
+  desired    = try(coalesce(one(data.aws_autoscaling_group.pool[*].desired_capacity)), var.replicas)
 
   # The first that applies. Members that are starting never make a pool pending: the first of
   # them can only join once the pool is reported as provisioned (CP-064).

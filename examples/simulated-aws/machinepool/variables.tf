@@ -48,7 +48,7 @@ variable "image" {
     architecture = optional(string, "x86_64")
     root_device  = optional(string, "/dev/sda1")
   })
-  description = "Image that members boot: an id, or the newest one that has this owner, name and architecture. {semver} in the name stands for the Kubernetes version, without what follows a plus. root_device is the name of its root device."
+  description = "Image that members boot: an id, or the newest one that has this owner, name and architecture. {semver} in the name stands for the Kubernetes version, without what follows a plus, or for any when there is none. root_device is the name of its root device."
   default     = {}
   nullable    = false
 
