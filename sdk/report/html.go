@@ -27,25 +27,27 @@ type HTMLOptions struct {
 // Check is one thing that was checked without playing a scenario.
 type Check struct {
 	// Name says what was checked, such as lint of the machine module.
-	Name string
+	Name string `json:"name"`
 	// Verdict is passed, failed or error.
-	Verdict harness.Verdict
+	Verdict harness.Verdict `json:"verdict"`
 	// Summary says how it ended, in one sentence.
-	Summary string
+	Summary string `json:"summary"`
 	// Findings are what was found.
-	Findings []CheckFinding
+	Findings []CheckFinding `json:"findings,omitempty"`
 }
 
 // CheckFinding is one finding of a check.
 type CheckFinding struct {
-	// ID is that of the rule.
-	ID string
+	// ID is that of the rule or requirement.
+	ID string `json:"id"`
 	// Severity is error, warning or info.
-	Severity string
-	// Message says what is wrong, Place where, as file:line:column.
-	Message, Place string
+	Severity string `json:"severity"`
+	// Message says what is wrong.
+	Message string `json:"message"`
+	// Place is where, as file:line:column; "" for the whole.
+	Place string `json:"place,omitempty"`
 	// Remedy says what to do.
-	Remedy string
+	Remedy string `json:"remedy,omitempty"`
 }
 
 //go:embed page

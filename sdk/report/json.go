@@ -13,17 +13,7 @@ import (
 func JSON(w io.Writer, results ...*harness.Result) error {
 	list := make([]*harness.Result, 0, len(results))
 	for _, r := range results {
-		out := *r
-		if out.Requirements == nil {
-			out.Requirements = []harness.Requirement{}
-		}
-		if out.Steps == nil {
-			out.Steps = []harness.StoryStep{}
-		}
-		if out.Modules == nil {
-			out.Modules = map[contract.Role]string{}
-		}
-		list = append(list, &out)
+		list = append(list, Complete(r))
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -32,4 +22,20 @@ func JSON(w io.Writer, results ...*harness.Result) error {
 		return enc.Encode(list[0])
 	}
 	return enc.Encode(list)
+}
+
+// Complete returns a copy of a result whose lists and objects are not nil, as
+// the schema of the JSON report has them.
+func Complete(r *harness.Result) *harness.Result {
+	out := *r
+	if out.Requirements == nil {
+		out.Requirements = []harness.Requirement{}
+	}
+	if out.Steps == nil {
+		out.Steps = []harness.StoryStep{}
+	}
+	if out.Modules == nil {
+		out.Modules = map[contract.Role]string{}
+	}
+	return &out
 }

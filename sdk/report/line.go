@@ -9,6 +9,10 @@ import (
 	"unicode/utf8"
 )
 
+// Line makes a text one that can stand on one line of a terminal, whatever a
+// module put into it.
+func Line(s string) string { return line(s) }
+
 // line makes a text one that can stand on one line of a terminal: line ends and
 // tabs become spaces, other control characters are left out.
 func line(s string) string {
