@@ -33,25 +33,25 @@ func breaksOverGzip(in *contract.MachineInputs) bool {
 // rke2Faults are those that show under RKE2ControlPlane only, or otherwise.
 var rke2Faults = []fault{
 	{
-		name: "supervisor not declared", scenario: "R2", with: members(harness.PatternAttachment, true, apiMember),
+		name: "supervisor not declared", scenario: "K2", with: members(harness.PatternAttachment, true, apiMember),
 		failed: []string{"CP-032"}, gate: "capi/node-ref", output: "",
 	},
 	{
-		name: "supervisor not joined", scenario: "R2",
+		name: "supervisor not joined", scenario: "K2",
 		with:   members(harness.PatternAttachment, true, apiMember, harness.Member{Listener: "supervisor", Address: "terraform_data.nowhere"}),
 		failed: []string{"CP-032"}, gate: "capi/node-ref", output: "",
 	},
 	{
-		name: "worker joins the supervisor's backends", scenario: "R2",
+		name: "worker joins the supervisor's backends", scenario: "R1",
 		with:   members(harness.PatternAttachment, true, apiMember, supervisorMember, harness.Member{Listener: "supervisor", Address: "terraform_data.instance"}),
 		failed: []string{"CP-031"},
 	},
 	{
-		name: "no external address for external-only-ips", scenario: "R3-external-only-ips", with: func(*harnesstest.Set) {},
+		name: "no external address for external-only-ips", scenario: "R1", registration: "external-only-ips", with: func(*harnesstest.Set) {},
 		failed: []string{"CP-043"}, gate: "caprke2/server-addresses", output: "machine.addresses",
 	},
 	{
-		name: "only a hostname for internal-first", scenario: "R3-internal-first", with: addressesAre(map[string]any{"type": "Hostname", "address": "a.example.com"}),
+		name: "only a hostname for internal-first", scenario: "R1", registration: "internal-first", with: addressesAre(map[string]any{"type": "Hostname", "address": "a.example.com"}),
 		failed: []string{"CP-042", "CP-043"}, gate: "caprke2/server-addresses", output: "machine.addresses",
 	},
 	{
@@ -65,22 +65,22 @@ var rke2Faults = []fault{
 		}), failed: []string{"CP-047"},
 	},
 	{
-		name: "refuses build metadata", scenario: "R2", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
+		name: "refuses build metadata", scenario: "K2", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
 			return applies(op) && strings.Contains(*in.KubernetesVersion, "+")
 		}), failed: []string{"CP-050"},
 	},
 	{
-		name: "wants equal names", scenario: "R2", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
+		name: "wants equal names", scenario: "K2", with: failing(func(op harness.Op, _ string, in *contract.MachineInputs) bool {
 			return applies(op) && in.Object.Name != in.MachineName
 		}), failed: []string{"CP-052"},
 	},
 	{
-		name: "provider id made from the object's name", scenario: "R2", with: outputs(func(_ string, in *contract.MachineInputs, v map[string]any) {
+		name: "provider id made from the object's name", scenario: "K2", with: outputs(func(_ string, in *contract.MachineInputs, v map[string]any) {
 			v["provider_id"] = "noop:///" + in.Object.Namespace + "/" + in.Object.Name
 		}), failed: []string{"CP-040"}, gate: "capi/node-ref", output: "machine.provider_id",
 	},
 	{
-		name: "unknown health keeps every node from joining", scenario: "R2", with: output(contract.RoleMachine, "health", map[string]any{"state": "unknown", "healthy": false}),
+		name: "unknown health keeps every node from joining", scenario: "K2", with: output(contract.RoleMachine, "health", map[string]any{"state": "unknown", "healthy": false}),
 		failed: []string{"CP-054"}, gate: "caprke2/machine-ready", output: "machine.health",
 	},
 	{
@@ -100,7 +100,9 @@ func TestFaultsRKE2(t *testing.T) {
 			t.Parallel()
 			set := harnesstest.New(contract.Roles()...)
 			f.with(set)
-			checkFault(t, f, configRKE2(t, set, f.scenario, 1))
+			cfg := configRKE2(t, set, f.scenario, 1)
+			cfg.Registration = f.registration
+			checkFault(t, f, cfg)
 		})
 	}
 }

@@ -19,10 +19,12 @@ import (
 type fault struct {
 	name     string
 	scenario string
-	with     func(s *harnesstest.Set)
-	failed   []string
-	gate     string
-	output   string
+	// registration is the registration method, "" for the default.
+	registration string
+	with         func(s *harnesstest.Set)
+	failed       []string
+	gate         string
+	output       string
 }
 
 // output replaces one output of one role.

@@ -71,6 +71,8 @@ type realCase struct {
 	// ControlPlane is kcp unless the case needs another. Scenarios of rke2 are
 	// played with one control-plane machine and nothing else.
 	ControlPlane string `json:"controlPlane"`
+	// Registration is the registration method, "" for the default.
+	Registration string `json:"registration"`
 	// Probes tells that the probes run too.
 	Probes bool `json:"probes"`
 	// Failed are the requirements that fail, and no others.
@@ -113,6 +115,7 @@ func TestCases(t *testing.T) {
 			cfg := config(t, modules, "K1", 1)
 			if want.ControlPlane == "rke2" {
 				cfg = configRKE2(t, modules, want.Scenario, 1)
+				cfg.Registration = want.Registration
 				cfg.Scenario.Steps = []harness.Step{harness.StepCreateControlPlane, harness.StepDelete}
 			}
 			if want.Scenario == "create" {

@@ -130,9 +130,16 @@ func (p *play) judgeRegistration(in *contract.MachineInputs, out *contract.Machi
 	if r == nil || r.Fits == nil || !in.ControlPlane || out.Addresses == nil {
 		return
 	}
-	p.rec.add(judge(r.Fits(out.Addresses), r.Requirement, contract.RoleMachine,
+	f := judge(r.Fits(out.Addresses), r.Requirement, contract.RoleMachine,
 		fmt.Sprintf("the registration method %s needs %s on every control-plane machine, and a machine reports %s", r.Name, r.Needs, addressTypes(out.Addresses)),
-		fmt.Sprintf("the registration method %s finds %s", r.Name, r.Needs)))
+		fmt.Sprintf("the registration method %s finds %s", r.Name, r.Needs))
+	if want := p.cfg.Scenario.Stalls; f.status == StatusFailed && want != nil && want.Optional && want.Requirement == f.id {
+		// Which methods a set supports is its choice. The scenario finds it out.
+		f.status, f.reason = StatusNotApplicable, "the modules do not support this registration method: "+f.reason
+		p.rec.note(contract.RoleMachine, p.cfg.Modules.Module(contract.RoleMachine).Outputs["addresses"],
+			"nodes cannot join by the registration method %s: it needs %s on every control-plane machine, and a machine reports %s", r.Name, r.Needs, addressTypes(out.Addresses))
+	}
+	p.rec.add(f)
 }
 
 // addressTypes lists the types of addresses.

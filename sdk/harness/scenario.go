@@ -65,6 +65,9 @@ type ExpectedStall struct {
 	Gate string
 	// Requirement is the id that the stall is blamed on; "" accepts any.
 	Requirement string
+	// Optional tells that the story may as well come to its end: which of the two
+	// happens is a choice of the modules.
+	Optional bool
 }
 
 // Race is an order of two writes that become possible at the same time.

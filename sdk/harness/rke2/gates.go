@@ -54,6 +54,11 @@ func operations() []harness.Operation {
 	preflight := preflight()
 	return []harness.Operation{
 		{
+			ID: "remediate", Source: "control-planes.md 3.1 remediation", Remediates: true,
+			When:      func(w *harness.World) bool { return w.RemediationCandidate() != nil },
+			Preflight: remediation(), Victim: (*harness.World).RemediationCandidate,
+		},
+		{
 			ID: "init", Source: "control-planes.md 3.1 init guard",
 			When:      func(w *harness.World) bool { return len(w.ControlPlaneMachines()) == 0 && w.Spec.ControlPlanes > 0 },
 			Preflight: []harness.Check{initGuard()}, Create: &harness.CreateRow{Init: true}, Requeue: scaleUpRequeue,
@@ -136,7 +141,7 @@ func preflight() []harness.Check {
 			},
 			Open: func(w *harness.World, victim *harness.Machine) (bool, any) {
 				for _, m := range w.ControlPlaneMachines() {
-					if m.Node == nil && m != victim {
+					if m.Node == nil && m != victim && !w.ControlPlane.Remediating {
 						return false, m
 					}
 				}
@@ -149,7 +154,13 @@ func preflight() []harness.Check {
 				Source: source, Retry: preflightRetry,
 				Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
 			},
-			Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
+			Open: func(w *harness.World, victim *harness.Machine) (bool, any) {
+				// AgentHealthy is the Node's Ready. While a machine is remediated one that is healthy is enough.
+				for _, m := range w.ControlPlaneMachines() {
+					if m.Node != nil && !m.Serves() && m != victim && !w.ControlPlane.Remediating {
+						return false, m
+					}
+				}
 				return w.Connected && reachable(w), nil
 			},
 		},
@@ -174,6 +185,9 @@ func initialized() harness.Check {
 				}
 				for _, n := range w.Nodes {
 					if m.Init && m.Name == n.Name {
+						if m.Node == nil {
+							return reachable(w), m
+						}
 						return reachable(w), nil
 					}
 				}

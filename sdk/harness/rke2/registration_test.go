@@ -39,7 +39,7 @@ func TestRegistrationMatrix(t *testing.T) {
 		methodInternalOnly:  {"internal": "10.0.0.1", "both": "10.0.0.1", "external first": "10.0.0.1"},
 		methodExternalOnly:  {"external": "203.0.113.1", "both": "203.0.113.1", "external first": "203.0.113.1"},
 	} {
-		r, err := New().FindRegistration(method)
+		r, err := table().FindRegistration(method)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestEveryReadyMachineIsListed(t *testing.T) {
 		return []contract.Address{{Type: contract.AddressInternalIP, Address: a}}
 	}
 	w := world(ip("10.0.0.1"), nil, ip("10.0.0.3"))
-	r, err := New().FindRegistration(methodInternalOnly)
+	r, err := table().FindRegistration(methodInternalOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestJoinURL(t *testing.T) {
 }
 
 func TestAdmit(t *testing.T) {
-	address, err := New().FindRegistration(methodAddress)
+	address, err := table().FindRegistration(methodAddress)
 	if err != nil {
 		t.Fatal(err)
 	}

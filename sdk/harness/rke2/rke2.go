@@ -41,6 +41,13 @@ const (
 
 // New returns the control plane.
 func New() *harness.ControlPlane {
+	cp := table()
+	cp.Scenarios = scenarios()
+	return cp
+}
+
+// table is everything but the scenarios.
+func table() *harness.ControlPlane {
 	return &harness.ControlPlane{
 		Name:          Name,
 		Kind:          "RKE2ControlPlane",
@@ -65,7 +72,6 @@ func New() *harness.ControlPlane {
 		InitTime:      140 * time.Second,
 		JoinTime:      90 * time.Second,
 		MachineName:   machineName,
-		Scenarios:     scenarios(),
 	}
 }
 

@@ -23,6 +23,7 @@ var cited = []string{
 	"control-planes.md 3.1 preflight",
 	"control-planes.md 3.1 Machines without Node",
 	"control-planes.md 3.1 rollout",
+	"control-planes.md 3.1 remediation",
 	"control-planes.md 3.1 etcd removal on delete",
 	"control-planes.md 3.1 optional pre-drain hook",
 	"control-planes.md 3.1 delete RCP",

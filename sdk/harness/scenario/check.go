@@ -26,7 +26,7 @@ func (s *source) compile() harness.Scenario {
 		out.Bootstrap = harness.BootstrapOptions{Format: f.Bootstrap.Format, Gzip: f.Bootstrap.Gzip}
 	}
 	if f.End != nil && f.End.Stalled != nil {
-		out.Stalls = &harness.ExpectedStall{Gate: f.End.Stalled.Gate, Requirement: f.End.Stalled.Requirement}
+		out.Stalls = &harness.ExpectedStall{Gate: f.End.Stalled.Gate, Requirement: f.End.Stalled.Requirement, Optional: f.End.Stalled.Optional}
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func (c *checker) scenario() {
 		return
 	}
 	switch {
-	case f.End.Deleted && f.End.Stalled != nil:
+	case f.End.Deleted && f.End.Stalled != nil && !f.End.Stalled.Optional:
 		c.src.fail("end", "a story ends with a deletion or with a stall, not with both")
 	case f.End.Stalled != nil:
 		c.gate("end.stalled.gate", f.End.Stalled.Gate)
@@ -361,7 +361,7 @@ func (c *checker) end() {
 	if f.End != nil && f.End.Deleted && !c.deleted {
 		c.src.fail("end.deleted", "the last step does not delete the cluster")
 	}
-	if f.End != nil && f.End.Stalled != nil && c.deleted {
+	if f.End != nil && f.End.Stalled != nil && !f.End.Stalled.Optional && c.deleted {
 		c.src.fail("end.stalled", "the story ends with the deletion of the cluster, so it has come past every gate; let the last step be the one that stalls")
 	}
 	if f.Requires != nil && f.Requires.Pool && !c.pool {

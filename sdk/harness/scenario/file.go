@@ -112,4 +112,5 @@ type End struct {
 type EndStall struct {
 	Gate        string `yaml:"gate" scenario:"required" jsonschema_description:"The id of the gate."`
 	Requirement string `yaml:"requirement,omitempty" jsonschema_description:"The id that the stall is blamed on; any when it is left out."`
+	Optional    bool   `yaml:"optional,omitempty" jsonschema_description:"The story may as well come to its end: which of the two happens is a choice of the modules."`
 }
