@@ -306,8 +306,7 @@ func (o *object) leaf() (string, error) {
 
 // ended makes a run one that the fault has broken.
 func (b *broken) ended(o *object, run *harness.Run) (*harness.Run, error) {
-	// What a runtime had recorded before it was killed stays: only without a cloud that
-	// it can be killed in, nothing is recorded.
+	// What a runtime recorded before it was really killed stays.
 	lost := b.fault.Kind == harness.FaultStateLost || b.fault.Kind == harness.FaultKilled && o.role.r.server == nil
 	switch {
 	case lost:
