@@ -14,6 +14,7 @@ import (
 
 	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/flow"
+	"github.com/captf-toolkit/captf/sdk/harness/balancer"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -50,16 +51,9 @@ output "exports" {
 	Check: func(c *lint.Context) {
 		for _, s := range scopes(c.Flow.Root()) {
 			for _, r := range s.Module.Resources {
-				switch {
-				case isManaged(r, attachments):
-					for _, name := range attachments[r.Type] {
+				for _, name := range memberPaths(r) {
+					if !flow.IgnoresChanges(r, name) {
 						clusterMember(c, place{scope: s, res: r}, name)
-					}
-				case isManaged(r, memberLists):
-					for _, name := range memberLists[r.Type].arguments {
-						if !flow.IgnoresChanges(r, name) {
-							clusterMember(c, place{scope: s, res: r}, name)
-						}
 					}
 				}
 			}
@@ -71,22 +65,22 @@ output "exports" {
 func clusterMember(c *lint.Context, p place, name string) {
 	const fix = "let the machine module make the attachment when control_plane is true, or select backends by a tag or group"
 	for _, arg := range arguments(p.res, name) {
-		leaves := c.Flow.Leaves(p.scope, arg.attr.Expr)
-		if usesEach(arg.attr.Expr) && p.res.ForEach != nil {
+		leaves := c.Flow.Leaves(p.scope, arg.Expr)
+		if usesEach(arg.Expr) && p.res.ForEach != nil {
 			leaves = append(leaves, c.Flow.Leaves(p.scope, p.res.ForEach.Expr)...)
 		}
-		if i := slices.IndexFunc(leaves, func(l flow.Leaf) bool { r := l.Resource(); return r != nil && isInstance(r) }); i >= 0 {
-			c.Warnf(arg.attr.Range, fix, "%s keeps machines (%s) as members in the state of the cluster, which is not applied when machines come and go",
+		if i := slices.IndexFunc(leaves, func(l flow.Leaf) bool { r := l.Resource(); return r != nil && findsMachines(r) }); i >= 0 {
+			c.Warnf(arg.Range, fix, "%s keeps machines (%s) as members in the state of the cluster, which is not applied when machines come and go",
 				p.res.Address(), leaves[i].Resource().Address())
 			continue
 		}
-		if len(leaves) == 0 && lists(c.Flow.Eval(p.scope, arg.attr.Expr)) {
-			c.Infof(arg.attr.Range, fix, "%s lists members in the text: if these are control-plane machines, those that come later are none", p.res.Address())
+		if len(leaves) == 0 && lists(c.Flow.Eval(p.scope, arg.Expr)) {
+			c.Infof(arg.Range, fix, "%s lists members in the text: if these are control-plane machines, those that come later are none", p.res.Address())
 			continue
 		}
 		for _, l := range leaves {
 			if v := l.Variable(); v != nil && l.Scope.Call == nil && userVariable(c, v) {
-				c.Infof(arg.attr.Range, fix, "%s takes its members from var.%s: if these are control-plane machines, those that come later are none", p.res.Address(), v.Name)
+				c.Infof(arg.Range, fix, "%s takes its members from var.%s: if these are control-plane machines, those that come later are none", p.res.Address(), v.Name)
 				break
 			}
 		}
@@ -140,7 +134,7 @@ resource "aws_lb_listener" "supervisor" {
 		var found []place
 		for _, s := range scopes(c.Flow.Root()) {
 			for _, r := range s.Module.Resources {
-				if isManaged(r, listeners) {
+				if t := known(r); t != nil && t.Listener != nil {
 					found = append(found, place{scope: s, res: r})
 				}
 			}
@@ -164,17 +158,15 @@ const supervisorPort = 9345
 // written anywhere in the module: it serves a range of ports, or one that comes
 // from outside.
 func mayServe(c *lint.Context, p place) bool {
-	name := listeners[p.res.Type]
 	known := false
-	for _, arg := range arguments(p.res, name[0]) {
-		if arg.attr.Name != name[len(name)-1] {
-			continue
-		}
-		known = true
-		for _, v := range c.Flow.Eval(p.scope, arg.attr.Expr).Each() {
-			text, ok := knownText(v)
-			if ok && (strings.Contains(text, "-") || text == "0") || !ok && fromOutside(c, p, arg.attr.Expr) {
-				return true
+	for _, path := range balancer.TypeOf(p.res.Type).Listener.Ports {
+		for _, arg := range arguments(p.res, path) {
+			known = true
+			for _, v := range c.Flow.Eval(p.scope, arg.Expr).Each() {
+				text, ok := knownText(v)
+				if ok && (strings.Contains(text, "-") || text == "0") || !ok && fromOutside(c, p, arg.Expr) {
+					return true
+				}
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/captf-toolkit/captf/contract"
 	"github.com/captf-toolkit/captf/lint"
 	"github.com/captf-toolkit/captf/lint/flow"
@@ -46,10 +48,10 @@ resource "aws_lb_target_group_attachment" "api" {
 		machine := false
 		for _, m := range c.Modules() {
 			for _, r := range m.Resources {
-				if isManaged(r, attachments) || isManaged(r, memberLists) {
+				if isAttachment(r) || holdsMemberList(r) {
 					return
 				}
-				machine = machine || isManaged(r, instances)
+				machine = machine || isMachine(r)
 			}
 		}
 		u := madeWith{usage{c: c, seen: map[usageKey]bool{}}}
@@ -114,15 +116,15 @@ variable "control_plane" {
 	Check: func(c *lint.Context) {
 		for _, s := range scopes(c.Flow.Root()) {
 			for _, r := range s.Module.Resources {
-				if !isManaged(r, memberLists) || memberLists[r.Type].name != "" && private(c, place{scope: s, res: r}) {
+				if !holdsMemberList(r) || private(c, place{scope: s, res: r}) {
 					continue
 				}
-				for _, name := range memberLists[r.Type].arguments {
+				for _, name := range known(r).Members {
 					args := arguments(r, name)
 					if len(args) == 0 || flow.IgnoresChanges(r, name) || emptyList(c, s, args[0]) {
 						continue
 					}
-					c.Warnf(args[0].attr.Range, "use the resource that attaches one member",
+					c.Warnf(args[0].Range, "use the resource that attaches one member",
 						"%s holds the complete list of members in the state of one machine: the next machine that is applied takes this one out", r.Address())
 				}
 			}
@@ -131,19 +133,28 @@ variable "control_plane" {
 }
 
 // emptyList tells that an argument is a list without members.
-func emptyList(c *lint.Context, s *flow.Scope, a argument) bool {
-	v := c.Flow.Eval(s, a.attr.Expr)
-	return len(a.path) == 0 && (v.AlwaysNull() || v.Kind == flow.Tuple && len(v.Items) == 0)
+func emptyList(c *lint.Context, s *flow.Scope, a *hcl.Attribute) bool {
+	v := c.Flow.Eval(s, a.Expr)
+	return v.AlwaysNull() || v.Kind == flow.Tuple && len(v.Items) == 0
 }
 
-// private tells that a resource is the machine's own: it is named after it, or its
-// name is made up.
+// private tells that a resource makes what the members are in, for the machine alone:
+// it is named after the machine, or its name is made up. A resource that has only the
+// list is about something that is there already.
 func private(c *lint.Context, p place) bool {
-	a := p.res.Body.Attributes()[memberLists[p.res.Type].name]
-	return a == nil || slices.ContainsFunc(c.Flow.Leaves(p.scope, a.Expr), func(l flow.Leaf) bool {
-		v := l.Variable()
-		return v == nil || v.Name == inputMachineName || v.Name == inputObject
-	})
+	if t := known(p.res); t.Pool == nil && t.Frontend == nil {
+		return false
+	}
+	attrs := p.res.Body.Attributes()
+	for _, name := range []string{"name", "display_name", "label"} {
+		if a := attrs[name]; a != nil {
+			return slices.ContainsFunc(c.Flow.Leaves(p.scope, a.Expr), func(l flow.Leaf) bool {
+				v := l.Variable()
+				return v == nil || v.Name == inputMachineName || v.Name == inputObject
+			})
+		}
+	}
+	return true
 }
 
 var cpFailureDomainEcho = lint.Rule{

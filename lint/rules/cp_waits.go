@@ -47,7 +47,7 @@ resource "aws_lb_target_group_attachment" "api" {
 		all := scopes(c.Flow.Root())
 		d := newDependencies(c, all)
 		machines, waiting := map[place]*place{}, map[place]*place{}
-		machine := func(p place) bool { return p.res != nil && isManaged(p.res, instances) }
+		machine := func(p place) bool { return p.res != nil && isMachine(p.res) }
 		waits := func(p place) bool {
 			if p.res == nil {
 				return false
@@ -57,7 +57,7 @@ resource "aws_lb_target_group_attachment" "api" {
 		}
 		for _, s := range all {
 			for _, r := range s.Module.Resources {
-				if !isManaged(r, attachments) {
+				if !isAttachment(r) {
 					continue
 				}
 				if p := d.nearest(place{scope: s, res: r}, waiting, waits); p != nil {

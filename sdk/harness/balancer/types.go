@@ -90,8 +90,10 @@ type Attachment struct {
 	Port string
 	// Pool is the path of the reference to the pool.
 	Pool string
-	// Target is the path of the reference to the instance or its address.
-	Target string
+	// Target is the path of the reference to the instance or its address, and
+	// Otherwise those of other ways to name it.
+	Target    string
+	Otherwise []string
 	// Before tells that the members of this cloud are registered before the
 	// server boots, so that destroy cannot take them away first (harness.md H19).
 	Before bool

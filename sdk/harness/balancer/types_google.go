@@ -51,7 +51,7 @@ func backendService(name string) Type {
 }
 
 func endpointGCP(name, group string) Type {
-	return Type{Name: name, Cloud: gcp, Source: doc(gcp, name), Attachment: &Attachment{Port: "port", Pool: group, Target: "instance"}}
+	return Type{Name: name, Cloud: gcp, Source: doc(gcp, name), Attachment: &Attachment{Port: "port", Pool: group, Target: "instance", Otherwise: []string{"ip_address"}}}
 }
 
 func checkGCP(name string) Type {

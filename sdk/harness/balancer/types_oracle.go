@@ -13,7 +13,7 @@ var oracle = slicesOf(
 	listenerOCI("oci_network_load_balancer_listener"), listenerOCI("oci_load_balancer_listener"),
 	Type{
 		Name: "oci_network_load_balancer_backend_set", Cloud: oci, Source: doc(oci, "oci_network_load_balancer_backend_set", "modules.md 5.1"),
-		Pool: &Pool{NoHairpin: loopbackOCI}, Health: checkOCI("interval_in_millis"),
+		Pool: &Pool{NoHairpin: loopbackOCI}, Members: []string{"backends"}, Health: checkOCI("interval_in_millis"),
 	},
 	Type{
 		Name: "oci_load_balancer_backend_set", Cloud: oci, Source: doc(oci, "oci_load_balancer_backend_set"),
@@ -21,7 +21,7 @@ var oracle = slicesOf(
 	},
 	Type{
 		Name: "oci_network_load_balancer_backend", Cloud: oci, Source: doc(oci, "oci_network_load_balancer_backend", "modules.md 5.2"),
-		Attachment: &Attachment{Port: "port", Pool: "backend_set_name", Target: "target_id"},
+		Attachment: &Attachment{Port: "port", Pool: "backend_set_name", Target: "target_id", Otherwise: []string{"ip_address"}},
 	},
 	Type{
 		Name: "oci_load_balancer_backend", Cloud: oci, Source: doc(oci, "oci_load_balancer_backend"),

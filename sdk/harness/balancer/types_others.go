@@ -4,6 +4,13 @@ const (
 	hetzner = "hetznercloud/hcloud"
 	ocean   = "digitalocean/digitalocean"
 	ibm     = "IBM-Cloud/ibm"
+	akamai  = "linode/linode"
+	alibaba = "aliyun/alicloud"
+	scale   = "scaleway/scaleway"
+	vultr   = "vultr/vultr"
+	nsx     = "vmware/nsxt"
+	vsphere = "vmware/vsphere"
+	exo     = "exoscale/exoscale"
 )
 
 var others = slicesOf(
@@ -19,7 +26,7 @@ var others = slicesOf(
 	},
 	Type{
 		Name: "hcloud_load_balancer_target", Cloud: hetzner, Source: doc(hetzner, "hcloud_load_balancer_target", "a target of type label_selector is pattern B"),
-		Attachment: &Attachment{Pool: "load_balancer_id", Target: "server_id"}, Selects: "label_selector",
+		Attachment: &Attachment{Pool: "load_balancer_id", Target: "server_id", Otherwise: []string{"ip"}}, Selects: "label_selector",
 	},
 	Type{Name: "hcloud_server", Cloud: hetzner, Source: doc(hetzner, "hcloud_server"), Instance: true, Selector: &Selector{Path: "labels"}},
 	Type{
@@ -56,7 +63,7 @@ var others = slicesOf(
 	},
 	Type{
 		Name: "ibm_is_lb_pool_member", Cloud: ibm, Source: doc(ibm, "ibm_is_lb_pool_member"),
-		Attachment: &Attachment{Port: "port", Pool: "pool", Target: "target_id"},
+		Attachment: &Attachment{Port: "port", Pool: "pool", Target: "target_id", Otherwise: []string{"target_address"}},
 	},
 	Type{Name: "ibm_is_instance", Cloud: ibm, Source: doc(ibm, "ibm_is_instance"), Instance: true},
 	Type{
@@ -66,6 +73,38 @@ var others = slicesOf(
 			Blocks: map[string]string{"tcp": "tcp", "udp": "udp", "icmp": "icmp"}, From: "port_min", To: "port_max",
 		},
 	},
+	Type{Name: "linode_nodebalancer", Cloud: akamai, Source: doc(akamai, "linode_nodebalancer"), Frontend: &Frontend{}},
+	Type{
+		Name: "linode_nodebalancer_config", Cloud: akamai, Source: doc(akamai, "linode_nodebalancer_config"),
+		Listener: &Listening{Ports: []string{"port"}}, Pool: &Pool{},
+	},
+	Type{
+		Name: "linode_nodebalancer_node", Cloud: akamai, Source: doc(akamai, "linode_nodebalancer_node"),
+		Attachment: &Attachment{Pool: "config_id", Target: "address"},
+	},
+	Type{Name: "linode_instance", Cloud: akamai, Source: doc(akamai, "linode_instance"), Instance: true},
+	Type{Name: "alicloud_slb_backend_server", Cloud: alibaba, Source: doc(alibaba, "alicloud_slb_backend_server"), Members: []string{"backend_servers"}},
+	Type{Name: "alicloud_slb_attachment", Cloud: alibaba, Source: doc(alibaba, "alicloud_slb_attachment"), Members: []string{"instance_ids"}},
+	Type{Name: "alicloud_instance", Cloud: alibaba, Source: doc(alibaba, "alicloud_instance"), Instance: true},
+	Type{Name: "scaleway_lb", Cloud: scale, Source: doc(scale, "scaleway_lb"), Frontend: &Frontend{}},
+	Type{
+		Name: "scaleway_lb_frontend", Cloud: scale, Source: doc(scale, "scaleway_lb_frontend"),
+		Listener: &Listening{Ports: []string{"inbound_port"}},
+	},
+	Type{
+		Name: "scaleway_lb_backend", Cloud: scale, Source: doc(scale, "scaleway_lb_backend"),
+		Pool: &Pool{Ports: []string{"forward_port"}}, Members: []string{"server_ips"},
+	},
+	Type{Name: "scaleway_instance_server", Cloud: scale, Source: doc(scale, "scaleway_instance_server"), Instance: true},
+	Type{
+		Name: "vultr_load_balancer", Cloud: vultr, Source: doc(vultr, "vultr_load_balancer"),
+		Frontend: &Frontend{}, Members: []string{"attached_instances"},
+		Listener: &Listening{Ports: []string{"forwarding_rules.frontend_port"}, Targets: []string{"forwarding_rules.backend_port"}},
+	},
+	Type{Name: "vultr_instance", Cloud: vultr, Source: doc(vultr, "vultr_instance"), Instance: true},
+	Type{Name: "nsxt_policy_lb_pool", Cloud: nsx, Source: doc(nsx, "nsxt_policy_lb_pool"), Pool: &Pool{}, Members: []string{"member"}},
+	Type{Name: "vsphere_virtual_machine", Cloud: vsphere, Source: doc(vsphere, "vsphere_virtual_machine"), Instance: true},
+	Type{Name: "exoscale_compute_instance", Cloud: exo, Source: doc(exo, "exoscale_compute_instance"), Instance: true},
 	waiting("hashicorp/time", "time_sleep"), waiting("hashicorp/null", "null_resource"),
 	waiting("hashicorp/kubernetes", "kubernetes_manifest"), waiting("hashicorp/helm", "helm_release"),
 	waiting("gavinbunney/kubectl", "kubectl_manifest"),
