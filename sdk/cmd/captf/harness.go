@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,30 +35,6 @@ func findControlPlane(name string) (*harness.ControlPlane, error) {
 		names = append(names, cp.Name)
 	}
 	return nil, fmt.Errorf("parsing --control-plane %q: it is one of %s", name, strings.Join(names, ", "))
-}
-
-// chooseScenarios returns the scenarios with the given ids, in the order given
-// and each once; without any the control plane's first.
-func chooseScenarios(cp *harness.ControlPlane, ids []string, all bool) ([]harness.Scenario, error) {
-	switch {
-	case all && len(ids) > 0:
-		return nil, errors.New("--all and --scenario exclude each other")
-	case all:
-		return cp.Scenarios, nil
-	case len(ids) == 0:
-		return cp.Scenarios[:1], nil
-	}
-	var chosen []harness.Scenario
-	for n, id := range ids {
-		at := slices.IndexFunc(cp.Scenarios, func(s harness.Scenario) bool { return strings.EqualFold(s.ID, id) })
-		if at < 0 {
-			return nil, fmt.Errorf("parsing --scenario %q: the control plane %s has %s", id, cp.Name, strings.Join(scenarioIDs(cp), ", "))
-		}
-		if !slices.Contains(ids[:n], id) {
-			chosen = append(chosen, cp.Scenarios[at])
-		}
-	}
-	return chosen, nil
 }
 
 func scenarioIDs(cp *harness.ControlPlane) []string {

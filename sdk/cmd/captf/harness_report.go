@@ -80,12 +80,20 @@ func writeFile(file string, write func(io.Writer) error) (err error) {
 }
 
 // notAgain are flags that say nothing about what is played, or are said anew.
-var notAgain = map[string]bool{"report": true, "badge": true, "output": true, "all": true, "scenario": true, "seed": true, "no-progress": true, "questions": true, "control-plane": true}
+var notAgain = map[string]bool{"report": true, "badge": true, "output": true, "all": true, "scenario": true, "scenario-file": true, "random": true, "seed": true, "no-progress": true, "questions": true, "control-plane": true}
 
 // playAgain writes the command line that plays a scenario again. Values that
 // may be secrets are left out: a report is shown to others.
-func playAgain(cmd *cobra.Command, args []string, o *harnessOrder, scenario string, set *runner.Set) string {
-	words := []string{"captf", "harness", "run", "--control-plane", o.plane.Name, "--scenario", scenario, "--seed", strconv.FormatUint(o.seed, 10)}
+func playAgain(cmd *cobra.Command, args []string, o *harnessOrder, s harness.Scenario, set *runner.Set) string {
+	which := []string{"--scenario", s.ID}
+	switch {
+	case s.File != "":
+		which = []string{"--scenario-file", s.File}
+	case o.random > 0:
+		which = []string{"--random", "1"}
+	}
+	words := append([]string{"captf", "harness", "run", "--control-plane", o.plane.Name}, which...)
+	words = append(words, "--seed", strconv.FormatUint(o.seedOf(s), 10))
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if notAgain[f.Name] {
 			return
@@ -143,7 +151,7 @@ func (r *harnessRun) cannotRun(err error) error {
 		return err
 	}
 	result := &harness.Result{
-		Verdict: harness.VerdictError, Scenario: r.scenarios[0].ID, ControlPlane: r.plane.Name, Seed: r.seed, Error: err.Error(),
+		Verdict: harness.VerdictError, Scenario: r.firstScenario(), ControlPlane: r.plane.Name, Seed: r.seed, Error: err.Error(),
 		Modules: map[contract.Role]string{}, Kept: r.kept,
 	}
 	if r.binary != nil {

@@ -36,7 +36,8 @@ const (
 type harnessFlags struct {
 	controlPlane, runtime, output, onInterrupt, userEndpoint, contract string
 	cluster, machine, machinePool                                      string
-	scenarios, variables, allow                                        []string
+	scenarios, scenarioFiles, variables, allow                         []string
+	random                                                             int
 	registrationMethod, registrationAddress, page                      string
 	all, keep, noProgress, questions                                   bool
 	seed                                                               uint64
@@ -114,7 +115,8 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	planes := controlPlanes()
 	flags.StringVar(&f.controlPlane, "control-plane", planes[0].Name, "control plane to play: "+strings.Join(controlPlaneNames(planes), ", "))
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by id (default "+defaultScenarios(planes)+"); see captf harness list")
-	flags.BoolVar(&f.all, "all", false, "play every scenario of the control plane")
+	flags.BoolVar(&f.all, "all", false, "play every scenario of the control plane that can be played; the others are listed with the reason")
+	addScenarioFlags(cmd, &f)
 	flags.StringVar(&f.runtime, "runtime", "", "path or name of the OpenTofu or Terraform binary (default $"+runtime.EnvRuntime+", then tofu, then terraform)")
 	flags.StringVar(&f.contract, "contract", "", "contract version: "+strings.Join(versions.Names(), ", ")+" (default "+versions.Default().Version()+")")
 	flags.StringVar(&f.cluster, "cluster", "", "directory of the cluster module, instead of SET_DIR")
@@ -162,7 +164,9 @@ type harnessOrder struct {
 	// set opens the modules.
 	set func() (*runner.Set, error)
 	// again writes the command line that plays one scenario again.
-	again func(scenario string, set *runner.Set) string
+	again func(s harness.Scenario, set *runner.Set) string
+	// seeds are those of random scenarios, by id.
+	seeds map[string]uint64
 }
 
 // order understands the flags. Every error is one of usage.
@@ -181,7 +185,7 @@ func (f harnessFlags) order(args []string) (*harnessOrder, error) {
 	if o.plane, err = findControlPlane(f.controlPlane); err != nil {
 		return nil, err
 	}
-	if o.scenarios, err = chooseScenarios(o.plane, f.scenarios, f.all); err != nil {
+	if o.scenarios, err = f.chooseScenarios(o.plane); err != nil {
 		return nil, err
 	}
 	if o.definition = versions.Default(); f.contract != "" {
@@ -273,8 +277,10 @@ type harnessRun struct {
 	// scratch is the directory of the whole run.
 	scratch string
 	// kept is the directory that is left for the sake of an error.
-	kept    string
-	signals *interrupts
+	kept string
+	// notPlayed are the scenarios that were left out.
+	notPlayed []harness.NotPlayed
+	signals   *interrupts
 }
 
 func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
@@ -282,7 +288,7 @@ func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	order.again = func(scenario string, set *runner.Set) string { return playAgain(cmd, args, order, scenario, set) }
+	order.again = func(s harness.Scenario, set *runner.Set) string { return playAgain(cmd, args, order, s, set) }
 	r := &harnessRun{harnessOrder: order, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	r.signals = watchInterrupts(cmd.Context(), r.tellInterrupt)
 	defer r.signals.stop()
@@ -295,20 +301,31 @@ func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
 	if err := r.prepare(ctx); err != nil {
 		return r.cannotRun(err)
 	}
+	if err := r.addRandom(); err != nil {
+		return r.cannotRun(errors.Join(err, r.removeScratch()))
+	}
 	var results []*harness.Result
 	var problem error
 	for _, s := range r.scenarios {
 		result, err := r.play(ctx, s)
+		if why, cannot := errors.AsType[*harness.CannotPlayError](err); cannot && r.mayLeaveOut() {
+			r.leaveOut(s, why)
+			continue
+		}
 		if err != nil && result == nil {
 			return r.cannotRun(errors.Join(err, r.removeScratch()))
 		}
 		results = append(results, result)
+		r.tellRandom(s, result)
 		if err != nil {
 			problem = err
 			break
 		}
 	}
-	problem = errors.Join(problem, r.removeScratch())
+	problem = errors.Join(problem, r.removeScratch(), r.nothingPlayed(results))
+	if len(results) > 0 {
+		results[0].NotPlayed = r.notPlayed
+	}
 	if err := r.report(results); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
@@ -382,8 +399,11 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		return nil, errors.Join(err, os.RemoveAll(scratch)) // nothing was created yet
 	}
 	defer run.Close()
+	if err := harness.Playable(s, run); err != nil {
+		return nil, errors.Join(fmt.Errorf("playing the scenario %s: %w", s.ID, err), os.RemoveAll(scratch))
+	}
 	config := harness.Config{
-		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seed, UserEndpoint: r.endpoint,
+		Modules: run, Definition: r.definition, ControlPlane: r.plane, Scenario: s, Seed: r.seedOf(s), UserEndpoint: r.endpoint,
 		Registration: r.registrationMethod, RegistrationAddress: r.registrationAddress,
 		Allow: r.allow, Keep: r.keep, KeepOnInterrupt: r.onInterrupt == interruptKeep, Runtime: r.binary.String(),
 		Force: r.signals.force,
@@ -400,7 +420,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		err = placeless(err, scratch)
 	}
 	result.Timing = harness.Timing{Total: time.Since(start).Seconds(), Runtime: run.Busy().Seconds(), Runs: run.Runs()}
-	result.Command = r.again(s.ID, r.modules)
+	result.Command, result.ScenarioFile = r.again(s, r.modules), s.File
 	result.Simulated = run.Simulated()
 	left, leftErr := run.Left()
 	result.Left = nil
