@@ -50,7 +50,7 @@ func catalogOf(files []string) (*simcloud.Catalog, error) {
 			source, file = "", arg
 		}
 		if file == "" || ok && source == "" {
-			return nil, fmt.Errorf("parsing --schema %q: it must be FILE or SOURCE=FILE, such as hashicorp/aws=aws.json.gz", arg)
+			return nil, usage(fmt.Errorf("parsing --schema %q: it must be FILE or SOURCE=FILE, such as hashicorp/aws=aws.json.gz", arg))
 		}
 		if err := catalog.AddFile(source, file); err != nil {
 			return nil, err
