@@ -199,13 +199,13 @@ func (p *play) judgeHandOff(r Resource, in *contract.MachineInputs) finding {
 		fmt.Sprintf("%s.%s is the export %s", r.Address, path, exported))
 }
 
-// related tells that one text is the other, or an id within it.
+// related tells that one text is the other, or the end of the other where that
+// is a longer form of one id, such as a self link of a name.
 func related(export, value string) bool {
-	const least = 4 // shorter texts are in one another by chance
 	if export == value {
 		return value != ""
 	}
-	return len(export) >= least && len(value) >= least && (strings.Contains(export, value) || strings.Contains(value, export))
+	return export != "" && value != "" && (strings.HasSuffix(export, "/"+value) || strings.HasSuffix(value, "/"+export))
 }
 
 // judgeLeaving judges that the attachment goes before the instance (CP-036). ok

@@ -141,7 +141,11 @@ func (r *recorder) add(f finding) {
 	case f.status == StatusManual && old.status == StatusPassed:
 		old.status, old.reason = StatusManual, f.reason // a part of it is left to a person
 	case f.status == StatusPassed:
-		old.evidence = append(old.evidence, f.evidence...)
+		for _, e := range f.evidence {
+			if !slices.Contains(old.evidence, e) {
+				old.evidence = append(old.evidence, e)
+			}
+		}
 		old.addProof(f.proof)
 	}
 }
