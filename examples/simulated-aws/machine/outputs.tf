@@ -45,7 +45,8 @@ output "addresses" {
 
 output "failure_domain" {
   description = "Failure domain that the instance is in."
-  value       = local.zone_found
+  # When the instance is gone it stays what it was: it must equal the input all the same.
+  value = try(coalesce(local.zone_found, local.zone), null)
 }
 
 output "interruptible" {
