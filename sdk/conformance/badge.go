@@ -23,7 +23,7 @@ type Badge struct {
 // Badge returns the badge of the report. It says under which control planes the
 // set passed, and whether on simulated providers, so that it claims nothing more.
 func (r *Report) Badge() Badge {
-	b := Badge{Label: "CAPTF " + r.Contract, Message: strings.Join(r.ControlPlanes, " + "), Color: "brightgreen"}
+	b := Badge{Label: "CAPTF " + r.Contract, Message: strings.Join(r.ControlPlanes, ", "), Color: "brightgreen"}
 	if r.Simulated {
 		b.Message += " (simulated)"
 	}

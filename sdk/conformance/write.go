@@ -44,7 +44,7 @@ func (r *Report) Text(w io.Writer, o report.TextOptions) error {
 		t.row(c.Verdict, c.Name, c.Summary)
 		for _, f := range c.Findings {
 			if f.Severity == "info" || f.Severity == "warning" && c.Verdict == harness.VerdictPassed {
-				continue
+				continue // the JSON report and the page have them
 			}
 			t.printf("        %s  %s\n", report.Line(f.ID), report.Line(strings.TrimSpace(f.Place+" "+f.Message)))
 			if f.Remedy != "" {

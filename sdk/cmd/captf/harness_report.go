@@ -80,7 +80,7 @@ func writeFile(file string, write func(io.Writer) error) (err error) {
 }
 
 // notAgain are flags that say nothing about what is played, or are said anew.
-var notAgain = map[string]bool{"report": true, "badge": true, "output": true, "all": true, "scenario": true, "scenario-file": true, "random": true, "seed": true, "no-progress": true, "questions": true, "control-plane": true}
+var notAgain = map[string]bool{"report": true, "badge": true, "output": true, "all": true, "scenario": true, "scenario-file": true, "random": true, "seed": true, "no-progress": true, "questions": true, "control-plane": true, "strict": true, "allow-warning": true}
 
 // playAgain writes the command line that plays a scenario again. Values that
 // may be secrets are left out: a report is shown to others.
@@ -150,6 +150,15 @@ func (r *harnessRun) cannotRun(err error) error {
 	if r.output == "text" && r.page == "" {
 		return err
 	}
+	result := r.broken(err)
+	if r.output == "text" {
+		return errors.Join(err, r.writePage([]*harness.Result{result}))
+	}
+	return errors.Join(err, r.report([]*harness.Result{result}))
+}
+
+// broken is the result of a run that did not begin.
+func (r *harnessRun) broken(err error) *harness.Result {
 	result := &harness.Result{
 		Verdict: harness.VerdictError, Scenario: r.firstScenario(), ControlPlane: r.plane.Name, Seed: r.seed, Error: err.Error(),
 		Modules: map[contract.Role]string{}, Kept: r.kept,
@@ -162,10 +171,7 @@ func (r *harnessRun) cannotRun(err error) error {
 			result.Modules[role] = r.modules.Dir(role)
 		}
 	}
-	if r.output == "text" {
-		return errors.Join(err, r.writePage([]*harness.Result{result}))
-	}
-	return errors.Join(err, r.report([]*harness.Result{result}))
+	return result
 }
 
 // report writes the results: those for standard output, and the page if one was asked for.

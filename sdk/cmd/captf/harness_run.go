@@ -91,21 +91,7 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// A list that is given and empty is a script's mistake, not a wish for the default.
-			for name, list := range map[string][]string{"scenario": f.scenarios, "allow": f.allow} {
-				if cmd.Flags().Changed(name) && len(list) == 0 {
-					return usage(fmt.Errorf("parsing --%s \"\": it names nothing", name))
-				}
-			}
-			for name, text := range map[string]string{"registration-method": f.registrationMethod, "registration-address": f.registrationAddress} {
-				if cmd.Flags().Changed(name) && text == "" {
-					return usage(fmt.Errorf("parsing --%s \"\": it names nothing", name))
-				}
-			}
-			if cmd.Flags().Changed("runtime") && f.runtime == "" {
-				return usage(errors.New("parsing --runtime \"\": it names no binary; leave the flag out to search $" + runtime.EnvRuntime + ", tofu and terraform"))
-			}
-			if err := checkPage(cmd, f.page); err != nil {
+			if err := f.checkGiven(cmd); err != nil {
 				return usage(err)
 			}
 			return runHarness(cmd, f, args)
@@ -117,14 +103,26 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by id (default "+defaultScenarios(planes)+"); see captf harness list")
 	flags.BoolVar(&f.all, "all", false, "play every scenario of the control plane that can be played; the others are listed with the reason")
 	addScenarioFlags(cmd, &f)
+	addSetFlags(cmd, &f)
+	flags.StringVar(&f.userEndpoint, "user-endpoint", "", "control-plane endpoint that the user provides, as HOST:PORT")
+	flags.BoolVar(&f.questions, "questions", false, "list the questions that a person has to answer, instead of only counting them (text output)")
+	flags.StringVarP(&f.output, "output", "o", "text", "format of the result: text, json or junit")
+	complete(cmd, "control-plane", controlPlaneNames(planes)...)
+	completeForPlane(cmd, "scenario", scenarioIDs)
+	complete(cmd, "output", "text", "json", "junit")
+	return cmd
+}
+
+// addSetFlags adds the flags that say which modules are played, with what and for how long.
+func addSetFlags(cmd *cobra.Command, f *harnessFlags) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.runtime, "runtime", "", "path or name of the OpenTofu or Terraform binary (default $"+runtime.EnvRuntime+", then tofu, then terraform)")
 	flags.StringVar(&f.contract, "contract", "", "contract version: "+strings.Join(versions.Names(), ", ")+" (default "+versions.Default().Version()+")")
 	flags.StringVar(&f.cluster, "cluster", "", "directory of the cluster module, instead of SET_DIR")
 	flags.StringVar(&f.machine, "machine", "", "directory of the machine module, instead of SET_DIR")
 	flags.StringVar(&f.machinePool, "machinepool", "", "directory of the machinepool module, instead of SET_DIR")
 	flags.StringArrayVar(&f.variables, "var", nil, "user variable as NAME=VALUE or ROLE.NAME=VALUE; may be repeated")
-	flags.StringVar(&f.userEndpoint, "user-endpoint", "", "control-plane endpoint that the user provides, as HOST:PORT")
-	addRegistrationFlags(cmd, &f)
+	addRegistrationFlags(cmd, f)
 	addSimulateFlags(cmd, &f.simulateFlags)
 	flags.StringSliceVar(&f.allow, "allow", nil, "ids of requirements whose failure is only noted")
 	flags.Uint64Var(&f.seed, "seed", 1, "number that decides everything random; the same seed gives the same story")
@@ -133,15 +131,28 @@ Exit codes: ` + strconv.Itoa(exitOK) + ` every requirement that applies holds; `
 	flags.DurationVar(&f.grace, "grace", runtime.DefaultGrace, "real time that an interrupted run of the runtime gets to stop in order, before it is killed")
 	flags.BoolVar(&f.keep, "keep", false, "keep working directories, states and logs, and destroy nothing that the story leaves")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", interruptDestroy, "what becomes of what exists when the run is interrupted: destroy or keep")
-	flags.BoolVar(&f.questions, "questions", false, "list the questions that a person has to answer, instead of only counting them (text output)")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "do not write the story to standard error")
-	flags.StringVarP(&f.output, "output", "o", "text", "format of the result: text, json or junit")
 	addPageFlag(cmd, &f.page)
-	complete(cmd, "control-plane", controlPlaneNames(planes)...)
-	completeForPlane(cmd, "scenario", scenarioIDs)
 	complete(cmd, "on-interrupt", interruptDestroy, interruptKeep)
-	complete(cmd, "output", "text", "json", "junit")
-	return cmd
+}
+
+// checkGiven refuses flags that are given without a value, and files that could not be written.
+func (f *harnessFlags) checkGiven(cmd *cobra.Command) error {
+	// A list that is given and empty is a script's mistake, not a wish for the default.
+	for name, list := range map[string][]string{"scenario": f.scenarios, "allow": f.allow} {
+		if cmd.Flags().Changed(name) && len(list) == 0 {
+			return fmt.Errorf("parsing --%s \"\": it names nothing", name)
+		}
+	}
+	for name, text := range map[string]string{"registration-method": f.registrationMethod, "registration-address": f.registrationAddress} {
+		if cmd.Flags().Changed(name) && text == "" {
+			return fmt.Errorf("parsing --%s \"\": it names nothing", name)
+		}
+	}
+	if cmd.Flags().Changed("runtime") && f.runtime == "" {
+		return errors.New("parsing --runtime \"\": it names no binary; leave the flag out to search $" + runtime.EnvRuntime + ", tofu and terraform")
+	}
+	return checkPage(cmd, f.page)
 }
 
 func controlPlaneNames(planes []*harness.ControlPlane) []string {
@@ -278,6 +289,8 @@ type harnessRun struct {
 	scratch string
 	// kept is the directory that is left for the sake of an error.
 	kept string
+	// quiet tells that progress is a line a scenario, rather than its story.
+	quiet bool
 	// notPlayed are the scenarios that were left out.
 	notPlayed []harness.NotPlayed
 	signals   *interrupts
@@ -304,8 +317,26 @@ func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
 	if err := r.addRandom(); err != nil {
 		return r.cannotRun(errors.Join(err, r.removeScratch()))
 	}
-	var results []*harness.Result
-	var problem error
+	results, problem := r.playAll(ctx)
+	if none, ok := errors.AsType[*notBegunError](problem); ok {
+		return r.cannotRun(none.err)
+	}
+	if err := r.report(results); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return verdict(results, problem)
+}
+
+// notBegunError tells that a scenario could not begin, so that it has no result.
+type notBegunError struct{ err error }
+
+func (e *notBegunError) Error() string { return e.err.Error() }
+
+func (e *notBegunError) Unwrap() error { return e.err }
+
+// playAll plays the scenarios until one cannot run, and removes what they need
+// no more. The error of one that cannot even begin is a [notBegunError].
+func (r *harnessRun) playAll(ctx context.Context) (results []*harness.Result, problem error) {
 	for _, s := range r.scenarios {
 		result, err := r.play(ctx, s)
 		if why, cannot := errors.AsType[*harness.CannotPlayError](err); cannot && r.mayLeaveOut() {
@@ -313,23 +344,23 @@ func runHarness(cmd *cobra.Command, f harnessFlags, args []string) error {
 			continue
 		}
 		if err != nil && result == nil {
-			return r.cannotRun(errors.Join(err, r.removeScratch()))
+			return results, &notBegunError{errors.Join(err, r.removeScratch())}
 		}
 		results = append(results, result)
+		if r.quiet && !r.noProgress {
+			took := time.Duration(result.Timing.Total * float64(time.Second)).Round(100 * time.Millisecond)
+			fmt.Fprintf(r.stderr, "%s/%s: %s (%s)\n", result.ControlPlane, result.Scenario, report.Sentence(result), took)
+		}
 		r.tellRandom(s, result)
 		if err != nil {
 			problem = err
 			break
 		}
 	}
-	problem = errors.Join(problem, r.removeScratch(), r.nothingPlayed(results))
 	if len(results) > 0 {
 		results[0].NotPlayed = r.notPlayed
 	}
-	if err := r.report(results); err != nil {
-		return fmt.Errorf("writing the result: %w", err)
-	}
-	return verdict(results, problem)
+	return results, errors.Join(problem, r.removeScratch(), r.nothingPlayed(results))
 }
 
 // verdict turns results into the exit code.
@@ -408,7 +439,7 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 		Allow: r.allow, Keep: r.keep, KeepOnInterrupt: r.onInterrupt == interruptKeep, Runtime: r.binary.String(),
 		Force: r.signals.force,
 	}
-	if !r.noProgress {
+	if !r.noProgress && !r.quiet {
 		if len(r.scenarios) > 1 {
 			fmt.Fprintf(r.stderr, "Scenario %s: %s\n", s.ID, s.Title)
 		}
