@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
@@ -23,10 +26,10 @@ const (
 )
 
 // serveConn serves one connection to its end.
-func serveConn(c net.Conn, b *brain, cloud *Cloud, owner string) {
+func serveConn(c net.Conn, b *brain, cloud *Cloud, owner string, clock *spent) {
 	l := newOneConn(c)
 	p := &provider{brain: b, cloud: cloud, owner: owner, gone: l.gone, config: b.persona.Settings}
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(maxReceive), grpc.MaxSendMsgSize(maxSend), grpc.ChainUnaryInterceptor(calm), grpc.WaitForHandlers(true))
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(maxReceive), grpc.MaxSendMsgSize(maxSend), grpc.ChainUnaryInterceptor(clock.measure, calm), grpc.WaitForHandlers(true))
 	up := health.NewServer()
 	up.SetServingStatus("plugin", grpc_health_v1.HealthCheckResponse_SERVING)
 	grpc_health_v1.RegisterHealthServer(s, up)
@@ -37,6 +40,33 @@ func serveConn(c net.Conn, b *brain, cloud *Cloud, owner string) {
 	}
 	_ = s.Serve(l) // it always ends with an error: that of the closed connection
 	s.Stop()
+}
+
+// Spent is real time that a server spent, summed over calls that may run side by side.
+type Spent struct {
+	// Schemas is what telling schemas took, Calls everything else that runtimes asked for,
+	// waiting for faults included.
+	Schemas, Calls time.Duration
+	// Connections is how often a runtime connected: once for each configuration of a
+	// provider and step.
+	Connections int
+}
+
+// spent measures the calls of a server.
+type spent struct {
+	schemas, calls, connections atomic.Int64
+}
+
+// measure is an interceptor.
+func (s *spent) measure(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	start := time.Now()
+	resp, err := handler(ctx, req)
+	to := &s.calls
+	if strings.HasSuffix(info.FullMethod, "Schema") || strings.HasSuffix(info.FullMethod, "GetMetadata") {
+		to = &s.schemas
+	}
+	to.Add(int64(time.Since(start)))
+	return resp, err
 }
 
 // calm makes a panic over one request the error of that request.

@@ -1,7 +1,6 @@
 package simcloud
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // Provider is one provider to serve.
@@ -43,6 +43,7 @@ type Server struct {
 	sockets []net.Listener
 	conns   map[net.Conn]bool
 	serving sync.WaitGroup
+	clock   spent
 }
 
 // maxSocketPath is how long the path of a socket may be on every system.
@@ -93,6 +94,13 @@ func Start(o Options) (*Server, error) {
 
 // Cloud is what the providers make things in.
 func (s *Server) Cloud() *Cloud { return s.cloud }
+
+// Spent is the real time that the server has spent so far.
+func (s *Server) Spent() Spent {
+	return Spent{
+		Schemas: time.Duration(s.clock.schemas.Load()), Calls: time.Duration(s.clock.calls.Load()), Connections: int(s.clock.connections.Load()),
+	}
+}
 
 // reattach is one provider in TF_REATTACH_PROVIDERS.
 type reattach struct {
@@ -172,7 +180,8 @@ func (s *Server) accept(l net.Listener, b *brain, owner string) {
 				delete(s.conns, c)
 				s.mu.Unlock()
 			}()
-			serveConn(c, b, s.cloud, owner)
+			s.clock.connections.Add(1)
+			serveConn(c, b, s.cloud, owner, &s.clock)
 		})
 		s.mu.Unlock()
 	}
@@ -202,13 +211,4 @@ func (s *Server) Close() error {
 		return fmt.Errorf("closing the simulated providers: %w", err)
 	}
 	return nil
-}
-
-// Serve starts a server and closes it when the context ends.
-func Serve(ctx context.Context, o Options) (*Server, error) {
-	s, err := Start(o)
-	if err == nil {
-		context.AfterFunc(ctx, func() { _ = s.Close() })
-	}
-	return s, err
 }

@@ -234,6 +234,14 @@ func (r *Runner) Close() error {
 	return r.server.Close()
 }
 
+// Spent is the real time that the simulated providers have spent, out of that of the runtime.
+func (r *Runner) Spent() simcloud.Spent {
+	if r.server == nil {
+		return simcloud.Spent{}
+	}
+	return r.server.Spent()
+}
+
 // Cloud is the simulated cloud; nil without [Options.Simulate].
 func (r *Runner) Cloud() *simcloud.Cloud {
 	if r.server == nil {
