@@ -358,6 +358,17 @@ func orNone(s *string) *string {
 	return s
 }
 
+// Who allows CP-020 says that nodes reach themselves by other means: the story goes on.
+func TestHairpinAllowed(t *testing.T) {
+	_, set := readCloud(t, "testdata/clouds/CP-020-client-address-kept")
+	cfg := config(t, set.modules(), "K1", 1)
+	cfg.Allow = []string{"CP-020"}
+	result, err := harness.Play(context.Background(), cfg)
+	if err != nil || result.Verdict != harness.VerdictPassed {
+		t.Errorf("error %v\n%s", err, story(result))
+	}
+}
+
 // Two members that are changed at once must not get into each other's way, and
 // a newer member must not change an older one's plan.
 func TestMembersAtOnce(t *testing.T) {

@@ -32,9 +32,18 @@ func (p *play) observePorts(in *contract.MachineInputs, run *Run) {
 	if p.endpointSource == contract.EndpointSourceUser || p.infraEndpoint == nil {
 		return
 	}
-	for _, f := range judgePorts(p.cp, balancer.PortsOf(cluster, run.Resources), int(p.infraEndpoint.Port), p.cp.APIPort(nil)) {
+	for _, f := range judgePorts(p.cp, balancer.PortsOf(cluster, run.Resources), int(p.infraEndpoint.Port), p.cp.APIPort(p.askedAPIPort())) {
 		p.rec.add(f)
 	}
+}
+
+// askedAPIPort is the port that the story's Cluster asks API servers to listen on;
+// nil when it asks for none.
+func (p *play) askedAPIPort() *int64 {
+	if in, ok := p.w.Infra.Inputs.(*contract.ClusterInputs); ok && in.ClusterNetwork != nil {
+		return in.ClusterNetwork.APIServerPort
+	}
+	return nil
 }
 
 // listening is one listener that a control plane needs.
@@ -82,6 +91,9 @@ func (p *play) judgeFirewalls(fw balancer.Firewalls) {
 	}
 	closed, open := map[string][]balancer.Port{}, map[string][]balancer.Port{}
 	for _, port := range p.cp.Ports {
+		if port.Port.Port == apiPort {
+			port.Port.Port = p.cp.APIPort(p.askedAPIPort())
+		}
 		to := open
 		if !fw.Open(port.Port) {
 			to = closed
