@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -113,7 +114,7 @@ func (t *Types) key() string {
 	for _, m := range []map[string]bool{t.Resources, t.Data, t.Ephemerals} {
 		parts = append(parts, strings.Join(keys(m), ","))
 	}
-	return strings.Join(parts, ";") + fmt.Sprint(t.Functions)
+	return strings.Join(parts, ";") + strconv.FormatBool(t.Functions)
 }
 
 // Entry is one schema of a catalog.

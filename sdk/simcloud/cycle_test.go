@@ -194,8 +194,8 @@ func TestCycle(t *testing.T) {
 	runtimetest.Each(t, func(t *testing.T, b *runtime.Binary) {
 		s := serveTiny(t, simcloud.Limits{})
 		w := workdir(t, b, s, "machine-1", everything)
-		res := ok(t)(w.Init(t.Context(), runtime.InitOptions{}))
-		res = ok(t)(w.Apply(t.Context(), runtime.ApplyOptions{}))
+		ok(t)(w.Init(t.Context(), runtime.InitOptions{}))
+		ok(t)(w.Apply(t.Context(), runtime.ApplyOptions{}))
 		got := outputs(t, w)
 		if first == nil {
 			first = got
@@ -217,7 +217,7 @@ func TestCycle(t *testing.T) {
 		if ip := fmt.Sprint(all["ip"]); !strings.HasPrefix(ip, "10.0.") || all["dns"] != "ip-"+ip+".internal" {
 			t.Errorf("the address is %s, and the name %v", ip, all["dns"])
 		}
-		if res = ok(t)(w.Plan(t.Context(), runtime.PlanOptions{})); res.Changed {
+		if res := ok(t)(w.Plan(t.Context(), runtime.PlanOptions{})); res.Changed {
 			t.Errorf("the plan after the apply is not empty: %+v", res.Planned)
 		}
 		for _, o := range s.Cloud().Objects() {
@@ -225,8 +225,8 @@ func TestCycle(t *testing.T) {
 				t.Errorf("%s %s is owned by %q", o.Type, o.ID, o.Owner)
 			}
 		}
-		res = ok(t)(w.Refresh(t.Context()))
-		res = ok(t)(w.Destroy(t.Context(), runtime.ApplyOptions{}))
+		ok(t)(w.Refresh(t.Context()))
+		ok(t)(w.Destroy(t.Context(), runtime.ApplyOptions{}))
 		if left := s.Cloud().Objects(); len(left) != 0 {
 			t.Errorf("left behind: %+v", left)
 		}
@@ -250,13 +250,13 @@ func TestChanges(t *testing.T) {
 			b := runtimetest.OpenTofu(t)
 			s := serveTiny(t, simcloud.Limits{})
 			w := workdir(t, b, s, "", everything)
-			res := ok(t)(w.Apply(t.Context(), runtime.ApplyOptions{}))
+			ok(t)(w.Apply(t.Context(), runtime.ApplyOptions{}))
 			changed := strings.Replace(everything, c.old, c.change, 1)
 			if changed == everything {
 				t.Fatal("nothing changed")
 			}
 			runtimetest.Write(t, w.Dir(), map[string]string{"main.tf": changed})
-			res = ok(t)(w.Apply(t.Context(), runtime.ApplyOptions{}))
+			res := ok(t)(w.Apply(t.Context(), runtime.ApplyOptions{}))
 			if len(res.Planned) == 0 || res.Planned[0].Action != c.want {
 				t.Errorf("planned %+v, want %s first", res.Planned, c.want)
 			}

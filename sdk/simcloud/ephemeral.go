@@ -77,11 +77,13 @@ func (p *provider) GetFunctions(context.Context, *tfprotov6.GetFunctionsRequest)
 
 // CallFunction implements [tfprotov6.ProviderServer].
 func (p *provider) CallFunction(_ context.Context, r *tfprotov6.CallFunctionRequest) (*tfprotov6.CallFunctionResponse, error) {
+	out := &tfprotov6.CallFunctionResponse{}
 	d, err := p.call(r)
+	out.Result = d
 	if err != nil {
-		return &tfprotov6.CallFunctionResponse{Error: &tfprotov6.FunctionError{Text: err.Error()}}, nil
+		out.Result, out.Error = nil, &tfprotov6.FunctionError{Text: err.Error()}
 	}
-	return &tfprotov6.CallFunctionResponse{Result: d}, nil
+	return out, nil
 }
 
 func (p *provider) call(r *tfprotov6.CallFunctionRequest) (*tfprotov6.DynamicValue, error) {

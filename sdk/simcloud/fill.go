@@ -2,6 +2,7 @@ package simcloud
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,10 +103,14 @@ func (f *filler) inside(name string, t tftypes.Type, x any, path, label string) 
 
 // value makes one value by the tables, or else a generic one.
 func (f *filler) value(name string, t tftypes.Type, path, label string) any {
-	last := path[strings.LastIndex(path, ".")+1:]
-	for _, v := range []Value{f.values[path], f.brain.persona.Values[last]} {
-		if v == nil || (last != path && v != nil && f.values[path] == nil) {
-			continue // what holds for every type holds for its own attributes, not for those of blocks
+	candidates := []Value{f.values[path]}
+	if !strings.Contains(path, ".") {
+		// What holds for every type holds for its own attributes, not for those of blocks.
+		candidates = append(candidates, f.brain.persona.Values[path])
+	}
+	for _, v := range candidates {
+		if v == nil {
+			continue
 		}
 		f.c.path = label
 		x := normal(v(f.c))
@@ -242,14 +247,7 @@ func orElse(s, other string) string {
 }
 
 func is(names ...string) func(string) bool {
-	return func(name string) bool {
-		for _, n := range names {
-			if name == n {
-				return true
-			}
-		}
-		return false
-	}
+	return func(name string) bool { return slices.Contains(names, name) }
 }
 
 func has(words ...string) func(string) bool {

@@ -126,7 +126,7 @@ func (p *provider) plan(r *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.Plan
 	if prior != nil {
 		out.RequiresReplace = pl.replaces(s.Block, prior, planned)
 	}
-	out.UnsafeToUseLegacyTypeSystem = pl.loose
+	out.UnsafeToUseLegacyTypeSystem = pl.loose //nolint:staticcheck // Providers of the older SDK use it for their defaults.
 	out.PlannedState, err = encode(t, planned)
 	return out, err
 }
@@ -169,7 +169,7 @@ func (p *provider) ApplyResourceChange(ctx context.Context, r *tfprotov6.ApplyRe
 		return out, nil
 	}
 	// A default of an attribute that is not computed is in no plan that the runtime would check.
-	out.UnsafeToUseLegacyTypeSystem = len(p.brain.rule(r.TypeName).Defaults) > 0
+	out.UnsafeToUseLegacyTypeSystem = len(p.brain.rule(r.TypeName).Defaults) > 0 //nolint:staticcheck // As above.
 	if object == nil {
 		out.NewState, out.Private = r.PlannedState, nil
 		return out, nil

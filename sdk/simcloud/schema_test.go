@@ -3,6 +3,7 @@ package simcloud_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -207,7 +208,7 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("asked for one type, got %d of %d", len(few.Resources), len(few.Has.Resources))
 	}
 	_, err = c.Schema("hashicorp/other", nil, nil)
-	if none, is := err.(*simcloud.NoSchemaError); !is || none.Source != "hashicorp/other" || !strings.Contains(err.Error(), "captf simcloud record --provider hashicorp/other") {
+	if none, is := errors.AsType[*simcloud.NoSchemaError](err); !is || none.Source != "hashicorp/other" || !strings.Contains(err.Error(), "captf simcloud record --provider hashicorp/other") {
 		t.Errorf("the error is %v", err)
 	}
 	if err := c.AddFile("", "testdata/tiny.json"); err != nil {

@@ -1,6 +1,7 @@
 package simcloud
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,7 +134,7 @@ func (s *Server) Reattach(owner string) (string, error) {
 		if len(path) > maxSocketPath {
 			return "", fmt.Errorf("attaching simulated providers: the path of a socket is too long: %s: give a shorter directory for temporary files with TMPDIR", path)
 		}
-		l, err := net.Listen("unix", path)
+		l, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
 		if err != nil {
 			return "", fmt.Errorf("attaching simulated providers: %w", err)
 		}

@@ -128,7 +128,7 @@ func offset(a netip.Addr, n int) netip.Addr {
 	b := a.As16()
 	for i := len(b) - 1; n > 0 && i >= 0; i-- {
 		n += int(b[i])
-		b[i] = byte(n)
+		b[i] = byte(n & 0xff)
 		n >>= 8
 	}
 	out := netip.AddrFrom16(b)

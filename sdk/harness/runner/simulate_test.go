@@ -231,7 +231,7 @@ func TestInjectedWithoutCloud(t *testing.T) {
 			if err := r.Inject(t.Context(), harness.Fault{Kind: kind, Role: contract.RoleMachine, Object: "m", Op: op}); err != nil {
 				t.Fatal(err)
 			}
-			run, err := r.Apply, error(nil)
+			run := r.Apply
 			if op == harness.OpDestroy {
 				run = r.Destroy
 			}
