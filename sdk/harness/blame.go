@@ -175,6 +175,13 @@ func (p *play) moduleFailed(i *Infra, op Op, in contract.Inputs, run *Run) {
 // blame tries what would tell one cause of a failed run from another.
 func (p *play) blame(i *Infra, op Op, in contract.Inputs, run *Run) blamed {
 	var b blamed
+	if op == OpRefresh {
+		return blamed{id: idApply, why: "the inputs are those with which it was applied"}
+	}
+	if op == OpApply && i.unapplied && i.fault != "" {
+		return blamed{id: idApply, why: fmt.Sprintf("an earlier apply of it broke: %s", i.fault),
+			remedy: "let an apply go on where a broken one stopped: refuse nothing because it exists already, and read nothing that the broken one has not made"}
+	}
 	switch typed := in.(type) {
 	case *contract.ClusterInputs:
 		b = p.blameCluster(op, typed, run)
@@ -280,6 +287,9 @@ func (p *play) blameMachine(i *Infra, op Op, in *contract.MachineInputs, run *Ru
 // blameMachineDestroy tells a module that can never destroy a machine from one
 // that could not destroy this one, or not at once (harness.md H3).
 func (p *play) blameMachineDestroy(i *Infra, in *contract.MachineInputs, run *Run) blamed {
+	if i.AppliedHash == "" || i.fault != "" {
+		return blamed{id: "CP-038", why: fmt.Sprintf("an earlier run of it broke: %s", i.fault)}
+	}
 	switch {
 	case p.deleted > 0:
 		return blamed{id: idDestroy, why: fmt.Sprintf("%d other machines could be destroyed", p.deleted)}

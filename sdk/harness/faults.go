@@ -297,7 +297,11 @@ func (p *play) consequence(i *Infra, op Op, run *Run) bool {
 	if i.failures[op] >= maxConsequences {
 		i.gaveUp = op
 		i.unapplied = i.unapplied || op == OpApply
-		p.open(i, gateRunFails, func() (bool, any) { return false, nil })
+		g := gateRunFails
+		if op == OpDestroy {
+			g.Requirement = map[bool]string{true: "CP-038", false: idDestroy}[i.Role == contract.RoleMachine]
+		}
+		p.open(i, g, func() (bool, any) { return false, nil })
 		return true
 	}
 	p.tryAgain(i, op, i.fault)

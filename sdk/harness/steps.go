@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -180,10 +181,14 @@ func (p *play) waitsAt(gate string, began time.Duration) bool {
 	return false
 }
 
-// expects tells that a stall is what the scenario is about.
+// expects tells that a stall is what the scenario is about: at the gate that it
+// names, and of what its fault has happened to, if it has one.
 func (p *play) expects(s *Stall) bool {
 	want := p.cfg.Scenario.Stalls
-	return want != nil && want.Gate == s.Gate && (want.Requirement == "" || want.Requirement == s.Requirement)
+	if want == nil || want.Gate != s.Gate || want.Requirement != "" && want.Requirement != s.Requirement {
+		return false
+	}
+	return len(p.troubles) == 0 || slices.ContainsFunc(p.troubles, func(t *trouble) bool { return t.injected && slices.Contains(t.names, s.Object) })
 }
 
 // expectNothingMore judges the end of a story that came to its last step: one

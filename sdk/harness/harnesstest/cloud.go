@@ -112,6 +112,9 @@ func (s *Set) breakRun(f *harness.Fault, op harness.Op, name string, in contract
 		}
 		s.create(name, in, n)
 	}
+	if s.Broken != nil {
+		defer s.Broken(name)
+	}
 	fail := func(text string) {
 		run.Failed = true
 		run.Diagnostics = []harness.Diagnostic{{Severity: "error", Summary: text}}

@@ -46,6 +46,8 @@ type Set struct {
 	// Before is called when a run starts, After when it has ended.
 	Before, After func(op harness.Op, object string)
 
+	// Broken is called when a fault has broken a run of an object.
+	Broken func(object string)
 	// Unseen are faults that cannot be injected.
 	Unseen map[harness.FaultKind]bool
 	// Leak may let a destroy leave a resource in the cloud, by its address.

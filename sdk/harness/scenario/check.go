@@ -127,6 +127,9 @@ func (c *checker) step(at located, last bool) harness.Step {
 	if last && c.src.file.End != nil && c.src.file.End.Stalled != nil && out.Until.Stalled {
 		c.src.fail(at.path+".until", "end.stalled says what the last step comes to; leave until out")
 	}
+	if at.Fault != nil && out.Fault == nil {
+		return out // it has no kind that could be named
+	}
 	if out.ID == "" {
 		out.ID = stepID(out)
 	}

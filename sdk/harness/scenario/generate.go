@@ -1,0 +1,3 @@
+package scenario
+
+//go:generate go run ./internal/docgen ../../../docs/reference
