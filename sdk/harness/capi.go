@@ -307,6 +307,7 @@ func (p *play) boot(m *Machine) {
 		m.stuck = balancer.Reach{}
 		node := &Node{Name: m.Name, ProviderID: p.nodeProviderID(m), Joined: p.w.Now}
 		p.w.Nodes = append(p.w.Nodes, node)
+		p.w.Started = p.w.Started || m.Init
 		p.tell(EventNodeJoined, "node", "Node/"+node.Name, "joins as "+node.ProviderID)
 		if m.ControlPlane {
 			p.serve(m)

@@ -28,6 +28,9 @@ type World struct {
 	Pool *Pool
 	// Nodes are the Nodes of the workload cluster, in the order of joining.
 	Nodes []*Node
+	// Started tells that a first node has started the workload cluster, so that its
+	// API holds what the start writes there.
+	Started bool
 	// Connected tells that ClusterCache holds a connection through the endpoint.
 	Connected bool
 	// Registration is the method by which joining nodes find a server; nil when

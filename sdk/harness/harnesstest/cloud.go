@@ -22,8 +22,6 @@ type cloud struct {
 	things map[string]*thing
 	made   int
 	faults []*harness.Fault
-	// Creates counts the things that were made, by owner and address.
-	creates map[string]int
 }
 
 // thing is one thing in the cloud.
@@ -42,6 +40,9 @@ func (s *Set) Injects(kind harness.FaultKind) error {
 
 // Inject implements [harness.Injector].
 func (s *Set) Inject(_ context.Context, f harness.Fault) error {
+	if s.Injected != nil {
+		s.Injected(f)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	instance := s.instance(f.Object)
@@ -77,16 +78,21 @@ func (s *Set) Inventory() []harness.CloudObject {
 	return out
 }
 
-// Recorded returns the ids of the things that a state records, sorted.
-func (s *Set) Recorded() []string {
+// Snapshot returns what exists in the cloud, and the objects whose states record
+// an id, at one time.
+func (s *Set) Snapshot() (things []harness.CloudObject, recorded map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []string
-	for _, o := range s.state {
-		out = append(out, slices.Collect(maps.Values(o.ids))...)
+	for _, t := range s.cloud.things {
+		things = append(things, t.CloudObject)
 	}
-	slices.Sort(out)
-	return out
+	recorded = map[string]string{}
+	for name, o := range s.state {
+		for _, id := range o.ids {
+			recorded[id] = name
+		}
+	}
+	return things, recorded
 }
 
 // armed returns the fault that the run meets, and counts it.
@@ -192,14 +198,13 @@ func (s *Set) create(name string, in contract.Inputs, n int) {
 		s.state[name] = o
 	}
 	if s.cloud.things == nil {
-		s.cloud.things, s.cloud.creates = map[string]*thing{}, map[string]int{}
+		s.cloud.things = map[string]*thing{}
 	}
 	all := s.resourcesOf(name, in)
 	for _, r := range s.missing(o, all[:min(n, len(all))]) {
 		s.cloud.made++
 		id := fmt.Sprintf("thing-%06d", s.cloud.made)
 		s.cloud.things[id] = &thing{CloudObject: harness.CloudObject{Type: r.Type, ID: id, Owner: name, Address: r.Address}}
-		s.cloud.creates[name+" "+r.Address]++
 		o.ids[r.Address] = id
 		if !slices.ContainsFunc(o.resources, func(have harness.Resource) bool { return have.Address == r.Address }) {
 			o.resources = append(o.resources, r)

@@ -46,6 +46,8 @@ type Set struct {
 	// Before is called when a run starts, After when it has ended.
 	Before, After func(op harness.Op, object string)
 
+	// Injected is called when a fault is injected.
+	Injected func(f harness.Fault)
 	// Broken is called when a fault has broken a run of an object.
 	Broken func(object string)
 	// Unseen are faults that cannot be injected.

@@ -246,12 +246,8 @@ func initialized() harness.Check {
 			Role: contract.RoleCluster, Output: "control_plane_endpoint", Requirement: "CP-021",
 		},
 		Open: func(w *harness.World, _ *harness.Machine) (bool, any) {
-			for _, n := range w.Nodes {
-				for _, m := range w.ControlPlaneMachines() {
-					if m.Init && m.Name == n.Name {
-						return reachable(w), nil
-					}
-				}
+			if w.Started {
+				return reachable(w), nil
 			}
 			for _, m := range w.ControlPlaneMachines() {
 				if m.Node == nil {
