@@ -223,6 +223,12 @@ func (p *play) faultDue() *trouble {
 	return nil
 }
 
+// owns tells that a thing in the cloud was made for what the fault happens to. A
+// runner may put the role before the object's name.
+func (t *trouble) owns(o CloudObject) bool {
+	return o.Owner != "" && (o.Owner == t.Object || o.Owner == string(t.Role)+"-"+t.Object)
+}
+
 // ref is how the story calls what the fault happens to.
 func (t *trouble) ref(p *play) string {
 	if t.infra != nil {

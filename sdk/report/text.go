@@ -78,6 +78,10 @@ func (t *text) stall() {
 	if s == nil {
 		return
 	}
+	if s.Expected {
+		t.printf("\nStalled at gate %s after %s of virtual time, as the scenario expects: %s\n", line(s.Gate), virtual(s.At), line(s.Message))
+		return
+	}
 	t.printf("\n%s\n", t.paint.paint(red, "Stalled after "+virtual(s.At)+" of virtual time at gate "+line(s.Gate)))
 	t.fact(2, "object", s.Object)
 	t.fact(2, "waits for", s.WaitsFor)
