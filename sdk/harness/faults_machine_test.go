@@ -38,6 +38,14 @@ var machineFaults = []fault{
 		}, failed: []string{"CP-031"},
 	},
 	{
+		name: "a newer member changes an older one", scenario: "life", with: changing(func(op harness.Op, object string, _ *contract.MachineInputs, c []harness.Change) []harness.Change {
+			if op == harness.OpPlan && strings.Contains(object, "probe-member-a") {
+				return []harness.Change{{Address: "terraform_data.backend_member[0]", Action: harness.ActionUpdate}}
+			}
+			return c
+		}), failed: []string{"CP-057"},
+	},
+	{
 		name: "destroy changes others", scenario: "life", with: func(s *harnesstest.Set) {
 			var gone atomic.Bool
 			s.After = func(op harness.Op, object string) {
