@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func configRKE2(t testing.TB, modules harness.Modules, scenario string, seed uin
 // steps are the steps of a story, and what failed in it.
 func steps(r *harness.Result) []byte {
 	judged, _, _ := bytes.Cut(story(r), []byte("\n\n"))
-	out := append(judged, '\n')
+	out := slices.Concat(judged, []byte("\n"))
 	for _, q := range r.Requirements {
 		if q.Status == harness.StatusFailed {
 			out = fmt.Appendf(out, "%s fails: %s\n", q.ID, q.Reason)

@@ -12,9 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/captf-toolkit/captf/contract"
+	"github.com/captf-toolkit/captf/contract/versions"
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/harnesstest"
 	"github.com/captf-toolkit/captf/sdk/harness/kcp"
+	"github.com/captf-toolkit/captf/sdk/harness/rke2"
 )
 
 // overlap watches which writes run at the same time (control-planes.md 9.3).
@@ -61,8 +63,15 @@ func (o *overlap) watch(s *harnesstest.Set) {
 // cluster overlap nothing, a machine is applied once, the cluster twice, and
 // nothing is left behind.
 func TestInvariants(t *testing.T) {
+	for _, plane := range []*harness.ControlPlane{kcp.New(), rke2.New()} {
+		t.Run(plane.Name, func(t *testing.T) { invariants(t, plane) })
+	}
+}
+
+func invariants(t *testing.T, plane *harness.ControlPlane) {
+	t.Helper()
 	var scenarios []harness.Scenario
-	for _, s := range kcp.New().Scenarios {
+	for _, s := range plane.Scenarios {
 		quiet := s.Stalls == nil
 		for _, step := range s.Steps {
 			quiet = quiet && step.Fault == nil
@@ -75,7 +84,7 @@ func TestInvariants(t *testing.T) {
 		scenario := scenarios[rapid.IntRange(0, len(scenarios)-1).Draw(r, "scenario")]
 		seed := rapid.Uint64().Draw(r, "seed")
 		roles := contract.Roles()
-		if !rapid.Bool().Draw(r, "pool") {
+		if !rapid.Bool().Draw(r, "pool") && !scenario.Pool {
 			roles = roles[:2]
 		}
 		var stories [][]byte
@@ -83,7 +92,9 @@ func TestInvariants(t *testing.T) {
 			set := harnesstest.New(roles...)
 			var o overlap
 			o.watch(set)
-			result, err := harness.Play(context.Background(), config(t, set, scenario.ID, seed))
+			result, err := harness.Play(context.Background(), harness.Config{
+				Modules: set, Definition: versions.Default(), ControlPlane: plane, Scenario: scenario, Seed: seed,
+			})
 			if err != nil {
 				r.Fatalf("playing: %v", err)
 			}
