@@ -101,7 +101,7 @@ var borders = []border{
 		reason: "a report shows a result and makes none",
 	},
 	{
-		from: []string{"..."}, except: []string{"sdk/harness/kcp/...", "sdk/harness/rke2/...", "sdk/cmd/captf/...", "sdk/contracttest/..."},
+		from: []string{"..."}, except: []string{"sdk/harness/kcp/...", "sdk/harness/rke2/...", "sdk/cmd/captf/...", "sdk/contracttest/...", "sdk/harness/scenario/internal/docgen"},
 		never:  []string{"sdk/harness/kcp/...", "sdk/harness/rke2/..."},
 		reason: "a control plane is a table that commands choose; the engine and the runner work with any",
 	},

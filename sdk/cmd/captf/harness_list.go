@@ -61,7 +61,8 @@ one's own from.`,
 				enc.SetIndent("", "  ")
 				return enc.Encode(list)
 			case "yaml":
-				if len(list) != 1 {
+				// One file may be a scenario of several control planes.
+				if len(slices.Compact(texts)) != 1 {
 					return usage(errors.New("--output yaml prints one scenario: name it with --scenario ID, and --control-plane if several have it"))
 				}
 				_, err := fmt.Fprint(cmd.OutOrStdout(), texts[0])
