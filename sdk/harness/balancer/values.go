@@ -2,7 +2,6 @@ package balancer
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -148,13 +147,4 @@ func Baseless(address string) string {
 		}
 	}
 	return address
-}
-
-// list writes addresses or ports for a sentence.
-func list[T any](items []T) string {
-	parts := make([]string, len(items))
-	for n, i := range items {
-		parts[n] = fmt.Sprint(i)
-	}
-	return strings.Join(parts, ", ")
 }
