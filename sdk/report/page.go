@@ -73,8 +73,16 @@ type run struct {
 
 type fact struct{ Name, Value string }
 
-// Wide tells that the value needs more room than others.
-func (f fact) Wide() bool { return len(f.Value) > 26 }
+// Class says how much room the value needs.
+func (f fact) Class() string {
+	switch n := len(f.Value); {
+	case n > 80:
+		return "full"
+	case n > 26:
+		return "wide"
+	}
+	return ""
+}
 
 type count struct {
 	Class, Word string
@@ -222,7 +230,8 @@ func newPage(o HTMLOptions, results []*harness.Result) *page {
 			p.Title = fmt.Sprintf("%d scenarios", len(results))
 		}
 	}
-	if len(results) == 1 {
+	// Something is open in any case, so that nobody has to look for the timeline.
+	if len(results) > 0 && !slices.ContainsFunc(p.Runs, func(r run) bool { return r.Open }) {
 		p.Runs[0].Open = true
 	}
 	return p
@@ -266,6 +275,9 @@ func pageSentence(verdict harness.Verdict, checks []Check, results []*harness.Re
 		}
 	}
 	out := fmt.Sprintf("%d of %s passed", passed, plural(len(results), "scenario"))
+	if passed == len(results) && passed > 1 {
+		out = fmt.Sprintf("All %d scenarios passed", passed)
+	}
 	if len(bad) > 0 {
 		out += "; not passed: " + enumerate(bad, 8)
 	} else if verdict == harness.VerdictPassed && len(checks) > 0 {
