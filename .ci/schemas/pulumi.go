@@ -37,7 +37,7 @@ func snake(name string) string {
 }
 
 // singular are properties that Pulumi has in the plural and Terraform has not, by the name in Terraform.
-var singular = map[string]string{"filters": "filter", "plugins_configs": "plugins_config", "launch_volume_attachments": "launch_volume_attachments"}
+var singular = map[string]string{"filters": "filter", "plugins_configs": "plugins_config"}
 
 // sets are collections that are sets in Terraform, by their name in it.
 var sets = map[string]bool{"nsg_ids": true, "filter": true}
@@ -216,6 +216,9 @@ func terraformName(name string) string {
 	n := snake(name)
 	if s, ok := singular[n]; ok {
 		return s
+	}
+	if strings.HasSuffix(n, "_collections") {
+		return strings.TrimSuffix(n, "s")
 	}
 	return n
 }

@@ -21,7 +21,7 @@ import (
 
 // All returns the personas, sorted by source.
 func All() []*simcloud.Persona {
-	return []*simcloud.Persona{AWS(), Azure(), Google(), OpenStack()}
+	return []*simcloud.Persona{AWS(), Azure(), Google(), OCI(), OpenStack()}
 }
 
 // For returns the persona of a provider by its source address, such as
