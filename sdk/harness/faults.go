@@ -298,6 +298,10 @@ func (p *play) brokeRun(i *Infra, op Op, run *Run) bool {
 // a few times, as the controllers do without end.
 func (p *play) consequence(i *Infra, op Op, run *Run) bool {
 	if !i.orphaned {
+		if i.Role == contract.RoleCluster && op == OpDestroy && p.sweep() {
+			p.tryAgain(i, op, FaultStateLost)
+			return true
+		}
 		return false
 	}
 	if i.failures[op] >= maxConsequences {
@@ -312,6 +316,34 @@ func (p *play) consequence(i *Infra, op Op, run *Run) bool {
 	}
 	p.tryAgain(i, op, i.fault)
 	return true
+}
+
+// sweeper is a [Modules] whose cloud can be cleared of what an object made.
+type sweeper interface {
+	// Sweep deletes everything in the cloud that was made for an object, and returns it.
+	Sweep(owner string) []CloudObject
+}
+
+// sweep does what a person has to when a network cannot be deleted, because something
+// is in it that a fault orphaned: no state records it, so no module can delete it. It
+// tells that there was any.
+func (p *play) sweep() bool {
+	s, ok := p.cfg.Modules.(sweeper)
+	if !ok {
+		return false
+	}
+	found := false
+	for _, t := range p.troubles {
+		if t.record == nil || !t.info.Orphans {
+			continue
+		}
+		if left := s.Sweep(t.Object); len(left) > 0 {
+			found = true
+			t.record.Left = append(t.record.Left, left...)
+			p.tell(EventFault, "user", t.record.Object, fmt.Sprintf("%d things that %s left are found by their tags and deleted by hand", len(left), t.Kind))
+		}
+	}
+	return found
 }
 
 // tickFaults injects the faults whose time has come, and ends those that are over.

@@ -306,7 +306,7 @@ func (p *play) judgeMember(in *contract.MachineInputs, run *Run) (f finding, ok 
 		}
 		return judge(len(joined) == 0, "CP-031", contract.RoleMachine, "a selector of the cluster's load balancer matches a worker", "no selector matches a worker"), true
 	}
-	if m != nil && in.ControlPlane && p.endpointSource == contract.EndpointSourceUser {
+	if m != nil && in.ControlPlane && (p.endpointSource == contract.EndpointSourceUser || p.endpointGiven) {
 		if joined, _ := memberships(m, run.Resources); len(joined) == 0 {
 			return finding{id: "CP-030", role: contract.RoleMachine, status: StatusNotApplicable, reason: "the user gives the endpoint, and the machine joins no load balancer"}, true
 		}

@@ -96,6 +96,9 @@ type play struct {
 	// endpointSource and infraEndpoint are the annotation and the field of the
 	// TerraformCluster (contract.md 9.3).
 	endpointSource contract.EndpointSource
+	// endpointGiven tells that a step gave the Cluster its endpoint (K12): no balancer of the
+	// module is behind it.
+	endpointGiven bool
 	infraEndpoint  *contract.Endpoint
 	template       string
 	// race is who writes first at initialisation; raceRun tells that it was run.

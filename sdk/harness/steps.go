@@ -72,7 +72,8 @@ func (p *play) ask(step Step) {
 		return
 	}
 	if e := step.Ask.Endpoint; e != nil {
-		p.w.Cluster.Endpoint, p.first = e, nil
+		p.w.Cluster.Endpoint, p.first, p.endpointGiven = e, nil, true
+		p.w.Balancer.Bypass("the endpoint is given later")
 	}
 	if !p.hasPool {
 		p.w.Spec.PoolSize = 0

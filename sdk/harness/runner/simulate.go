@@ -212,7 +212,11 @@ func (n *need) lacking(s *simcloud.Schema) []string {
 }
 
 // owner is on whose behalf an object's runs make things in the simulated cloud.
-func (o *object) owner() string { return string(o.role.member.role) + "-" + o.name }
+// The harness gives objects names that have their role already.
+func (o *object) owner() string {
+	role := string(o.role.member.role) + "-"
+	return role + strings.TrimPrefix(o.name, role)
+}
 
 // attach is the environment by which an object's runs find the simulated providers.
 func (o *object) attach() (map[string]string, error) {
@@ -293,6 +297,17 @@ func (r *Runner) Inventory() []harness.CloudObject {
 	slices.SortFunc(out, func(a, b harness.CloudObject) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID))
 	})
+	return out
+}
+
+// Sweep deletes everything in the simulated cloud that was made for an object, and returns it.
+func (r *Runner) Sweep(owner string) []harness.CloudObject {
+	var out []harness.CloudObject
+	for _, o := range r.Inventory() {
+		if o.Owner == owner && r.Cloud().Delete(o.Type, o.ID) {
+			out = append(out, o)
+		}
+	}
 	return out
 }
 
