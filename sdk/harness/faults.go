@@ -275,7 +275,7 @@ func (p *play) brokeRun(i *Infra, op Op, run *Run) bool {
 	t := i.broken
 	i.broken = nil
 	if t == nil {
-		return run.Failed && p.consequence(i, op, run)
+		return run.Failed && p.consequence(i, op)
 	}
 	t.left--
 	t.over = t.left <= 0
@@ -296,7 +296,7 @@ func (p *play) brokeRun(i *Infra, op Op, run *Run) bool {
 // consequence tells that a run fails because of what a fault left that no module
 // can know of, such as a thing that exists and is in no state. It is tried again
 // a few times, as the controllers do without end.
-func (p *play) consequence(i *Infra, op Op, run *Run) bool {
+func (p *play) consequence(i *Infra, op Op) bool {
 	if !i.orphaned {
 		if i.Role == contract.RoleCluster && op == OpDestroy && p.sweep() {
 			p.tryAgain(i, op, FaultStateLost)
@@ -634,7 +634,7 @@ func (p *play) leftBehind(kept []string) []CloudObject {
 	var blamed []string
 	for _, o := range left {
 		n := slices.IndexFunc(p.troubles, func(t *trouble) bool {
-			return t.record != nil && t.info.Orphans && t.Object == o.Owner && o.Owner != ""
+			return t.record != nil && t.info.Orphans && t.owns(o)
 		})
 		if n >= 0 {
 			p.troubles[n].record.Left = append(p.troubles[n].record.Left, o)

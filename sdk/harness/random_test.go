@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,7 +153,7 @@ func TestRandomStories(t *testing.T) {
 	}
 	const shards = 4
 	for shard := range uint64(shards) {
-		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+		t.Run(strconv.FormatUint(shard, 10), func(t *testing.T) {
 			t.Parallel()
 			for seed := shard; seed < stories && !t.Failed(); seed += shards {
 				f := scenario.Random(seed, randomOptions(seed))

@@ -183,36 +183,34 @@ func (s Step) until() Until {
 // a node takes to join.
 const Patience = 30 * time.Minute
 
-func number(n int) *int { return &n }
-
 // The steps that scenarios are made of. They know no control plane.
 var (
 	// StepCreate makes a cluster of one control-plane machine, two workers and, if the set has one, a pool of three.
 	StepCreate = Step{
 		ID: "create", Title: "the user creates a cluster: 1 control-plane machine, 2 workers, and a pool of 3 if the set has one",
-		Ask: &Ask{ControlPlanes: number(1), Workers: number(2), Pool: number(3)},
+		Ask: &Ask{ControlPlanes: new(1), Workers: new(2), Pool: new(3)},
 	}
 	// StepCreateControlPlane makes a cluster of one control-plane machine and nothing else.
 	StepCreateControlPlane = Step{
-		ID: "create", Title: "the user creates a cluster of 1 control-plane machine", Ask: &Ask{ControlPlanes: number(1)},
+		ID: "create", Title: "the user creates a cluster of 1 control-plane machine", Ask: &Ask{ControlPlanes: new(1)},
 	}
 	// StepCreateThree makes a cluster of three control-plane machines and two workers.
 	StepCreateThree = Step{
 		ID: "create", Title: "the user creates a cluster: 3 control-plane machines and 2 workers",
-		Ask: &Ask{ControlPlanes: number(3), Workers: number(2)},
+		Ask: &Ask{ControlPlanes: new(3), Workers: new(2)},
 	}
 	// StepScaleUp asks for three control-plane machines.
-	StepScaleUp = Step{ID: "scale-up", Title: "the user scales the control plane to 3", Ask: &Ask{ControlPlanes: number(3)}}
+	StepScaleUp = Step{ID: "scale-up", Title: "the user scales the control plane to 3", Ask: &Ask{ControlPlanes: new(3)}}
 	// StepRollout upgrades the control plane, one extra machine at a time.
 	StepRollout = Step{
-		ID: "rollout-surge", Title: "the user upgrades the control plane (maxSurge 1)", Ask: &Ask{Upgrade: true, MaxSurge: number(1)},
+		ID: "rollout-surge", Title: "the user upgrades the control plane (maxSurge 1)", Ask: &Ask{Upgrade: true, MaxSurge: new(1)},
 	}
 	// StepRolloutInPlace rolls the control plane without an extra machine.
 	StepRolloutInPlace = Step{
-		ID: "rollout-no-surge", Title: "the user rolls the control plane to a new template (maxSurge 0)", Ask: &Ask{Template: true, MaxSurge: number(0)},
+		ID: "rollout-no-surge", Title: "the user rolls the control plane to a new template (maxSurge 0)", Ask: &Ask{Template: true, MaxSurge: new(0)},
 	}
 	// StepScaleDown asks for one control-plane machine.
-	StepScaleDown = Step{ID: "scale-down", Title: "the user scales the control plane to 1", Ask: &Ask{ControlPlanes: number(1)}}
+	StepScaleDown = Step{ID: "scale-down", Title: "the user scales the control plane to 1", Ask: &Ask{ControlPlanes: new(1)}}
 	// StepDelete deletes the cluster.
 	StepDelete = Step{ID: "delete", Title: "the user deletes the cluster", Ask: &Ask{Delete: true}}
 )

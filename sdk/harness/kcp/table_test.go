@@ -87,7 +87,7 @@ func TestScenariosAreThoseOfTheSheet(t *testing.T) {
 		if !there {
 			t.Errorf("there is no scenario %s", id)
 		}
-		for _, n := range strings.Fields(want) {
+		for n := range strings.FieldsSeq(want) {
 			if !slices.Contains(have, "CP-"+n) {
 				t.Errorf("%s does not assert CP-%s", id, n)
 			}

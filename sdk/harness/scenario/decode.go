@@ -126,11 +126,11 @@ func (s *source) yamlError(err error) {
 
 // constraint is what the tags of a field say about its value.
 type constraint struct {
-	enum           []string
-	min, max       *int
-	pattern        *regexp.Regexp
-	length         int
-	required, text bool
+	enum     []string
+	min, max *int
+	pattern  *regexp.Regexp
+	length   int
+	required bool
 }
 
 // constraintOf reads the tags of a field.
@@ -204,8 +204,7 @@ func (s *source) walkStruct(path string, n *yaml.Node, t reflect.Type, depth int
 	}
 	fields := map[string]reflect.StructField{}
 	var names []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		fields[key(f)] = f
 		names = append(names, key(f))
 	}

@@ -12,22 +12,12 @@ import (
 // required returns the keys that an object must have.
 func required[T any]() []string {
 	var out []string
-	for f := range fields(reflect.TypeFor[T]()) {
+	for f := range reflect.TypeFor[T]().Fields() {
 		if f.Tag.Get("scenario") == "required" {
 			out = append(out, key(f))
 		}
 	}
 	return out
-}
-
-func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
 }
 
 // Page returns the reference page: the form of a scenario file, the faults, and
@@ -63,7 +53,7 @@ A scenario is a file in YAML or JSON. ` + "`captf harness run --scenario-file FI
 			b.WriteString(part.intro + "\n\n")
 		}
 		b.WriteString("| Key | Value | Meaning |\n| --- | --- | --- |\n")
-		for f := range fields(part.t) {
+		for f := range part.t.Fields() {
 			name := "`" + key(f) + "`"
 			if f.Tag.Get("scenario") == "required" {
 				name += " (required)"

@@ -70,7 +70,6 @@ type generator struct {
 	o        RandomOptions
 	steps    []Step
 	cps      int
-	surge    int
 	upgraded bool
 	pool     bool
 }
@@ -180,8 +179,6 @@ func (g *generator) fault() {
 	}
 	g.steps = append(g.steps, step)
 	if !settles {
-		g.ask(Ask{Template: true, MaxSurge: ptr(1)}) // which creates a machine, and destroys those before
+		g.ask(Ask{Template: true, MaxSurge: new(1)}) // which creates a machine, and destroys those before
 	}
 }
-
-func ptr(n int) *int { return &n }
