@@ -18,7 +18,7 @@ import (
 // clouds are the folders of testdata: a folder holds main.tf, whose life must leave nothing, and in
 // mistakes a folder for each thing that the cloud refuses, with main.tf and a part of the refusal in want.txt.
 var clouds = map[string]string{
-	"aws": "hashicorp/aws", "azure": "hashicorp/azurerm", "google": "hashicorp/google", "openstack": "terraform-provider-openstack/openstack",
+	"aws": "hashicorp/aws", "azure": "hashicorp/azurerm", "google": "hashicorp/google", "openstack": "terraform-provider-openstack/openstack", "oci": "oracle/oci",
 }
 
 // open copies a folder and opens it on a server of its provider.

@@ -2,6 +2,7 @@ package persona_test
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +113,27 @@ func TestTablesFollowTheSchemas(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Every built-in schema has a persona, and the other way round.
+func TestEverySchemaHasAPersona(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(schemas.Files, "recorded/*.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		source := strings.Replace(strings.TrimSuffix(strings.TrimPrefix(f, "recorded/"), ".json.gz"), "_", "/", 1)
+		if persona.For(source) == nil {
+			t.Errorf("%s has a schema and no persona", source)
+		}
+	}
+	if len(files) != len(persona.All()) {
+		t.Errorf("%d schemas, %d personas", len(files), len(persona.All()))
+	}
+	if persona.For("example/none") != nil {
+		t.Error("a provider that is not known has a persona")
 	}
 }
 
