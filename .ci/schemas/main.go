@@ -174,7 +174,7 @@ func (d *document) prune(file string) error {
 	}
 	var resources, data []string
 	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
-		for _, word := range strings.Fields(lines.Text()) {
+		for word := range strings.FieldsSeq(lines.Text()) {
 			if strings.HasPrefix(word, "#") {
 				break
 			}

@@ -52,14 +52,14 @@ func configureAWS(config map[string]any) simcloud.Settings {
 func arn(pattern string) simcloud.Value { return simcloud.Text("arn:aws:" + pattern) }
 
 // prefixed is a name, made from name_prefix or a default as the provider does when none is set.
-func prefixed(prefixPath, fallback string) simcloud.Value {
+func prefixed(prefixPath string) simcloud.Value {
 	return func(c *simcloud.Context) any {
-		return or(c, prefixPath, fallback) + "2026" + c.Digits(c.Path(), 22)
+		return or(c, prefixPath, "terraform-") + "2026" + c.Digits(c.Path(), 22)
 	}
 }
 
 // awsTags refuses tags that AWS refuses.
-var awsTags = atMost("tags", 50, 128, 256, "api error InvalidParameterValue: tags exceed the limits")
+var awsTags = atMost("tags", 50, 128, "api error InvalidParameterValue: tags exceed the limits")
 
 // awsNetwork follows vpc_*.go in internal/service/ec2.
 func awsNetwork() types {
@@ -150,7 +150,7 @@ func awsNetwork() types {
 			Defaults: map[string]any{"description": "Managed by Terraform", "revoke_rules_on_delete": false},
 			Values: values{
 				"id": simcloud.Text("sg-{hex:17}"), "arn": arn("ec2:{region}:{account}:security-group/{attr:id}"),
-				"name": prefixed("name_prefix", "terraform-"), "vpc_id": simcloud.Text("vpc-{hex:17}"),
+				"name": prefixed("name_prefix"), "vpc_id": simcloud.Text("vpc-{hex:17}"),
 				"ingress": simcloud.Const([]any{}), "egress": simcloud.Const([]any{}),
 			},
 			Create: chain(awsTags,
@@ -275,7 +275,7 @@ func awsNames() types {
 			ForceNew: []string{"name", "name_prefix"},
 			Defaults: map[string]any{"force_overwrite_replica_secret": false, "recovery_window_in_days": 30},
 			Values: values{
-				"name": prefixed("name_prefix", "terraform-"), "id": simcloud.Copy("arn"), "arn": arn("secretsmanager:{region}:{account}:secret:{attr:name}-{hex:6}"),
+				"name": prefixed("name_prefix"), "id": simcloud.Copy("arn"), "arn": arn("secretsmanager:{region}:{account}:secret:{attr:name}-{hex:6}"),
 				"policy": simcloud.Const(""),
 			},
 			Create: alone("api error ResourceExistsException: the operation failed because the secret %s already exists", "name"),

@@ -1,6 +1,7 @@
 package persona
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -161,7 +162,7 @@ func elbSubnets(c *simcloud.Context) error {
 		zones[zone] = id
 	}
 	if elbKind(c) == "app" && len(ids) == 1 {
-		return fmt.Errorf("api error ValidationError: at least two subnets in two different availability zones must be specified")
+		return errors.New("api error ValidationError: at least two subnets in two different availability zones must be specified")
 	}
 	return nil
 }

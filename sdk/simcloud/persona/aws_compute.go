@@ -3,6 +3,7 @@ package persona
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func awsCompute() types {
 		"aws_launch_template": {
 			Kind: simcloud.KindTemplate, ForceNew: []string{"name", "name_prefix"},
 			Values: values{
-				"id": simcloud.Text("lt-{hex:17}"), "arn": arn("ec2:{region}:{account}:launch-template/{attr:id}"), "name": prefixed("name_prefix", "terraform-"),
+				"id": simcloud.Text("lt-{hex:17}"), "arn": arn("ec2:{region}:{account}:launch-template/{attr:id}"), "name": prefixed("name_prefix"),
 				"latest_version": func(c *simcloud.Context) any { return awsTemplateVersion(c) + 1 },
 				"default_version": func(c *simcloud.Context) any {
 					old := c.Object("aws_launch_template", c.Text("id"))
@@ -98,7 +99,7 @@ func awsCompute() types {
 				"instance_refresh.preferences.min_healthy_percentage": 90,
 			},
 			Values: values{
-				"name": prefixed("name_prefix", "terraform-"), "id": simcloud.Copy("name"),
+				"name": prefixed("name_prefix"), "id": simcloud.Copy("name"),
 				"arn":              arn("autoscaling:{region}:{account}:autoScalingGroup:{uuid}:autoScalingGroupName/{attr:name}"),
 				"desired_capacity": simcloud.Copy("min_size"), "default_cooldown": simcloud.Const(300), "health_check_type": simcloud.Const("EC2"),
 				"availability_zones": func(c *simcloud.Context) any {
@@ -144,7 +145,7 @@ func awsCompute() types {
 		"aws_key_pair": {
 			ForceNew: []string{"key_name", "key_name_prefix", "public_key"},
 			Values: values{
-				"key_name": prefixed("key_name_prefix", "terraform-"), "id": simcloud.Copy("key_name"), "arn": arn("ec2:{region}:{account}:key-pair/{attr:key_name}"),
+				"key_name": prefixed("key_name_prefix"), "id": simcloud.Copy("key_name"), "arn": arn("ec2:{region}:{account}:key-pair/{attr:key_name}"),
 				"key_pair_id": simcloud.Text("key-{hex:17}"), "key_type": simcloud.Const("rsa"),
 			},
 			Create: alone("api error InvalidKeyPair.Duplicate: the keypair '%s' already exists", "key_name"),
@@ -279,7 +280,7 @@ func awsTemplateAttribute(path string) simcloud.Value {
 func awsPlaces(c *simcloud.Context) []string {
 	var out []string
 	for _, id := range list(c, "vpc_zone_identifier") {
-		zone := c.Settings().Region + "a"
+		var zone string
 		if o := c.Object("aws_subnet", id); o != nil {
 			zone = o.Text("availability_zone")
 		} else {
@@ -375,9 +376,7 @@ var awsGroup = group{
 			}
 			for _, s := range objects(template.Get("tag_specifications")) {
 				if m, ok := s["tags"].(map[string]any); ok && s["resource_type"] == any("instance") {
-					for k, v := range m {
-						tags[k] = v
-					}
+					maps.Copy(tags, m)
 				}
 			}
 		}

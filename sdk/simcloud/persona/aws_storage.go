@@ -4,6 +4,7 @@ import (
 	"crypto/md5" //nolint:gosec // It is what S3 calls an etag.
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -19,7 +20,7 @@ func awsIdentity() types {
 			Kind: simcloud.KindIdentity, ForceNew: []string{"name", "name_prefix", "path"},
 			Defaults: map[string]any{"path": "/", "max_session_duration": 3600, "force_detach_policies": false},
 			Values: values{
-				"name": prefixed("name_prefix", "terraform-"), "id": simcloud.Copy("name"), "arn": simcloud.Text("arn:aws:iam::{account}:role{attr:path}{attr:name}"),
+				"name": prefixed("name_prefix"), "id": simcloud.Copy("name"), "arn": simcloud.Text("arn:aws:iam::{account}:role{attr:path}{attr:name}"),
 				"unique_id": awsUniqueID("AROA"), "managed_policy_arns": simcloud.Const([]any{}), "create_date": simcloud.Const("2026-01-01T00:00:00Z"),
 			},
 			Create: chain(awsTags, named("name", name(64), invalid), alone("api error EntityAlreadyExists: Role with name %s already exists.", "name")), Update: awsTags,
@@ -27,7 +28,7 @@ func awsIdentity() types {
 		},
 		"aws_iam_role_policy": {
 			Kind: simcloud.KindIdentity, ForceNew: []string{"name", "name_prefix", "role"},
-			Values: values{"name": prefixed("name_prefix", "terraform-"), "id": simcloud.Text("{attr:role}:{attr:name}")},
+			Values: values{"name": prefixed("name_prefix"), "id": simcloud.Text("{attr:role}:{attr:name}")},
 			Create: chain(named("name", name(128), invalid), awsPolicySize),
 			Update: awsPolicySize,
 		},
@@ -37,7 +38,7 @@ func awsIdentity() types {
 		"aws_iam_policy": {
 			Kind: simcloud.KindIdentity, ForceNew: []string{"name", "name_prefix", "path", "description"}, Defaults: map[string]any{"path": "/"},
 			Values: values{
-				"name": prefixed("name_prefix", "terraform-"), "arn": simcloud.Text("arn:aws:iam::{account}:policy{attr:path}{attr:name}"), "id": simcloud.Copy("arn"),
+				"name": prefixed("name_prefix"), "arn": simcloud.Text("arn:aws:iam::{account}:policy{attr:path}{attr:name}"), "id": simcloud.Copy("arn"),
 				"policy_id": awsUniqueID("ANPA"), "attachment_count": simcloud.Const(0),
 			},
 			Create: chain(awsTags, named("name", name(128), invalid), alone("api error EntityAlreadyExists: a policy called %s already exists", "name")), Update: awsTags,
@@ -46,7 +47,7 @@ func awsIdentity() types {
 		"aws_iam_instance_profile": {
 			Kind: simcloud.KindIdentity, ForceNew: []string{"name", "name_prefix", "path"}, Defaults: map[string]any{"path": "/"},
 			Values: values{
-				"name": prefixed("name_prefix", "terraform-"), "id": simcloud.Copy("name"), "arn": simcloud.Text("arn:aws:iam::{account}:instance-profile{attr:path}{attr:name}"),
+				"name": prefixed("name_prefix"), "id": simcloud.Copy("name"), "arn": simcloud.Text("arn:aws:iam::{account}:instance-profile{attr:path}{attr:name}"),
 				"unique_id": awsUniqueID("AIPA"), "create_date": simcloud.Const("2026-01-01T00:00:00Z"),
 			},
 			Create: chain(awsTags, named("name", name(128), invalid), alone("api error EntityAlreadyExists: Instance Profile %s already exists.", "name")), Update: awsTags,
@@ -75,9 +76,9 @@ func awsRoleInUse(c *simcloud.Context) error {
 		}
 		switch o.Type {
 		case "aws_iam_instance_profile":
-			return fmt.Errorf("api error DeleteConflict: cannot delete entity, must remove roles from instance profile first")
+			return errors.New("api error DeleteConflict: cannot delete entity, must remove roles from instance profile first")
 		case "aws_iam_role_policy", "aws_iam_role_policy_attachment":
-			return fmt.Errorf("api error DeleteConflict: cannot delete entity, must delete policies first")
+			return errors.New("api error DeleteConflict: cannot delete entity, must delete policies first")
 		}
 	}
 	return nil
@@ -105,7 +106,7 @@ func awsStorage() types {
 		"aws_s3_bucket": {
 			ForceNew: []string{"bucket", "bucket_namespace", "bucket_prefix", "object_lock_enabled"}, Defaults: map[string]any{"force_destroy": false},
 			Values: values{
-				"bucket": prefixed("bucket_prefix", "terraform-"), "id": simcloud.Copy("bucket"), "arn": simcloud.Text("arn:aws:s3:::{attr:bucket}"),
+				"bucket": prefixed("bucket_prefix"), "id": simcloud.Copy("bucket"), "arn": simcloud.Text("arn:aws:s3:::{attr:bucket}"),
 				"bucket_domain_name": simcloud.Text("{attr:bucket}.s3.amazonaws.com"), "bucket_regional_domain_name": simcloud.Text("{attr:bucket}.s3.{region}.amazonaws.com"),
 				"bucket_region": simcloud.Text("{region}"), "hosted_zone_id": simcloud.Const("Z21DNDUVLTQW6Q"), "request_payer": simcloud.Const("BucketOwner"),
 				"object_lock_enabled": simcloud.Const(false), "acceleration_status": simcloud.Const(""), "policy": simcloud.Const(""), "acl": simcloud.Const("private"),
@@ -131,8 +132,8 @@ func awsStorage() types {
 				"checksum_sha256": simcloud.Const(""),
 			},
 			Recompute: []string{"etag", "version_id", "checksum_crc64nvme"},
-			Create:    chain(awsBucketExists, atMost("tags", 10, 128, 256, "api error BadRequest: object tags cannot be greater than 10"), awsObjectKey),
-			Update:    atMost("tags", 10, 128, 256, "api error BadRequest: object tags cannot be greater than 10"),
+			Create:    chain(awsBucketExists, atMost("tags", 10, 128, "api error BadRequest: object tags cannot be greater than 10"), awsObjectKey),
+			Update:    atMost("tags", 10, 128, "api error BadRequest: object tags cannot be greater than 10"),
 		},
 	}
 }

@@ -2,7 +2,9 @@ package persona
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -87,7 +89,7 @@ func azureTags(c *simcloud.Context) error {
 			return fmt.Errorf("unexpected status 400 (400 Bad Request) with error: InvalidTagNameCharacters: the tag name '%s' has reserved characters '<,>,%%,&,\\,?,/'", k)
 		}
 	}
-	return atMost("tags", 50, 512, 256, "unexpected status 400 (400 Bad Request) with error: TooManyTags or InvalidTagValue")(c)
+	return atMost("tags", 50, 512, "unexpected status 400 (400 Bad Request) with error: TooManyTags or InvalidTagValue")(c)
 }
 
 // armHeldBy refuses a delete while another object refers to this one: pairs of type and path.
@@ -359,7 +361,7 @@ func azureCustomData(c *simcloud.Context) error {
 		return fmt.Errorf("unexpected status 400 (400 Bad Request) with error: InvalidParameter: custom data must be in Base64 encoding and with a maximum length of 87380 characters: %w", err)
 	}
 	if len(raw) > 65535 {
-		return fmt.Errorf("unexpected status 400 (400 Bad Request) with error: InvalidParameter: custom data must be in Base64 encoding and with a maximum length of 87380 characters")
+		return errors.New("unexpected status 400 (400 Bad Request) with error: InvalidParameter: custom data must be in Base64 encoding and with a maximum length of 87380 characters")
 	}
 	return nil
 }
@@ -541,9 +543,7 @@ func azureOther() types {
 func azureData() map[string]simcloud.DataRule {
 	byName := func(armType string, more values) simcloud.DataRule {
 		v := values{"id": arm(armType), "location": simcloud.Const("westeurope")}
-		for k, x := range more {
-			v[k] = x
-		}
+		maps.Copy(v, more)
 		return simcloud.DataRule{Values: v}
 	}
 	return map[string]simcloud.DataRule{

@@ -39,8 +39,11 @@ func alone(text string, paths ...string) simcloud.Hook {
 	}
 }
 
+// longestTag is how long the value of a tag may be in every cloud that limits it.
+const longestTag = 256
+
 // atMost refuses a map with more entries, or with longer keys or values, than the cloud allows.
-func atMost(path string, entries, key, value int, text string) simcloud.Hook {
+func atMost(path string, entries, key int, text string) simcloud.Hook {
 	return func(c *simcloud.Context) error {
 		m, _ := c.Attr(path).(map[string]any)
 		if len(m) > entries {
@@ -51,8 +54,8 @@ func atMost(path string, entries, key, value int, text string) simcloud.Hook {
 			switch {
 			case len(k) > key:
 				return fmt.Errorf("%s: the key %q is longer than %d characters", text, k, key)
-			case len(v) > value:
-				return fmt.Errorf("%s: the value of %q is longer than %d characters", text, k, value)
+			case len(v) > longestTag:
+				return fmt.Errorf("%s: the value of %q is longer than %d characters", text, k, longestTag)
 			}
 		}
 		return nil

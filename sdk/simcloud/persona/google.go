@@ -2,6 +2,7 @@ package persona
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -87,9 +88,7 @@ func google(kind simcloud.Kind, where place, collection string, rule simcloud.Ty
 	if where == zonal {
 		v["zone"] = googleZone
 	}
-	for k, x := range rule.Values {
-		v[k] = x
-	}
+	maps.Copy(v, rule.Values)
 	rule.Values = v
 	rule.Create = chain(googleName, orNothing(rule.Create))
 	return rule
@@ -176,9 +175,7 @@ func googleNetwork() types {
 	}
 	regionalAddress := address(regional, "addresses")
 	regionalAddress.ForceNew = append(regionalAddress.ForceNew, "network_tier", "subnetwork")
-	for name, v := range (values{"network_tier": simcloud.Const("PREMIUM"), "purpose": simcloud.Const("GCE_ENDPOINT"), "subnetwork": simcloud.Const(""), "users": simcloud.Const([]any{})}) {
-		regionalAddress.Values[name] = v
-	}
+	maps.Copy(regionalAddress.Values, (values{"network_tier": simcloud.Const("PREMIUM"), "purpose": simcloud.Const("GCE_ENDPOINT"), "subnetwork": simcloud.Const(""), "users": simcloud.Const([]any{})}))
 	return types{
 		"google_compute_network": google(simcloud.KindNetwork, global, "networks", simcloud.TypeRule{
 			ForceNew: []string{"auto_create_subnetworks", "description", "enable_ula_internal_ipv6", "internal_ipv6_range", "mtu", "network_profile"},

@@ -2,9 +2,11 @@ package persona
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/captf-toolkit/captf/sdk/simcloud"
@@ -104,7 +106,7 @@ func googleNeedsStop(c *simcloud.Context) error {
 	if old == nil || c.Bool("allow_stopping_for_update") || old.Text("machine_type") == c.Text("machine_type") {
 		return nil
 	}
-	return fmt.Errorf("changing the machine_type on a started instance requires stopping it: please set allow_stopping_for_update = true in your config to acknowledge it")
+	return errors.New("changing the machine_type on a started instance requires stopping it: please set allow_stopping_for_update = true in your config to acknowledge it")
 }
 
 // leaveGroups: an instance that is deleted is no member of a group any more.
@@ -139,7 +141,7 @@ func googleGroups() types {
 			},
 			Defaults: map[string]any{"can_ip_forward": false, "disk.auto_delete": true},
 			Values: values{
-				"name": prefixed("name_prefix", "terraform-"), "id": where.path("instanceTemplates"), "self_link": link, "metadata_fingerprint": simcloud.Text("{hex:11}="),
+				"name": prefixed("name_prefix"), "id": where.path("instanceTemplates"), "self_link": link, "metadata_fingerprint": simcloud.Text("{hex:11}="),
 				"tags_fingerprint": simcloud.Const(""), "numeric_id": numeric, "network_interface.name": simcloud.Const("nic0"), "network_interface.network": simcloud.Const("default"),
 				"network_interface.subnetwork": simcloud.Const(""), "network_interface.subnetwork_project": simcloud.Text("{account}"), "network_interface.stack_type": simcloud.Const(""),
 				"disk.boot": simcloud.Const(true), "disk.device_name": simcloud.Const("persistent-disk-0"), "disk.interface": simcloud.Const("SCSI"), "disk.mode": simcloud.Const("READ_WRITE"),
@@ -315,7 +317,7 @@ func secretVersion(c *simcloud.Context) any {
 			n++
 		}
 	}
-	return fmt.Sprint(n)
+	return strconv.Itoa(n)
 }
 
 func secretVersions(c *simcloud.Context) error {

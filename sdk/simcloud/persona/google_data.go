@@ -1,6 +1,7 @@
 package persona
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
@@ -10,9 +11,7 @@ import (
 func googleData() map[string]simcloud.DataRule {
 	named := func(where place, collection string, more values) simcloud.DataRule {
 		v := values{"id": where.path(collection), "self_link": link}
-		for k, x := range more {
-			v[k] = x
-		}
+		maps.Copy(v, more)
 		return simcloud.DataRule{Values: v}
 	}
 	return map[string]simcloud.DataRule{

@@ -157,7 +157,7 @@ func nth(a netip.Addr, n int) string {
 	b := a.As16()
 	for i := len(b) - 1; n > 0 && i >= 0; i-- {
 		n += int(b[i])
-		b[i] = byte(n)
+		b[i] = byte(n) //nolint:gosec // The rest is carried on.
 		n >>= 8
 	}
 	out := netip.AddrFrom16(b)

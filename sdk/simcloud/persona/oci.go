@@ -3,8 +3,10 @@ package persona
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,15 +59,13 @@ func ociDomains(c *simcloud.Context) []string {
 }
 
 // ociTags: a resource has at most 10 free-form tags.
-var ociTags = atMost("freeform_tags", 10, 100, 256, "400-InvalidParameter, freeform tags exceed the limits")
+var ociTags = atMost("freeform_tags", 10, 100, "400-InvalidParameter, freeform tags exceed the limits")
 
 // oci is the rule of a type with an OCID.
 func oci(kind simcloud.Kind, name string, rule simcloud.TypeRule) simcloud.TypeRule {
 	rule.Kind = kind
 	v := values{"id": ocid(name)}
-	for k, x := range rule.Values {
-		v[k] = x
-	}
+	maps.Copy(v, rule.Values)
 	rule.Values = v
 	rule.Create, rule.Update = chain(ociTags, orNothing(rule.Create)), chain(ociTags, orNothing(rule.Update))
 	return rule
@@ -355,10 +355,8 @@ func ociDomain(c *simcloud.Context) error {
 	if !strings.HasPrefix(domain, "Sim:") {
 		return nil
 	}
-	for _, d := range ociDomains(c) {
-		if d == domain {
-			return nil
-		}
+	if slices.Contains(ociDomains(c), domain) {
+		return nil
 	}
 	return fmt.Errorf("400-InvalidParameter, availability domain %s does not exist in %s", domain, c.Settings().Region)
 }
@@ -418,8 +416,8 @@ func ociOther() types {
 }
 
 func ociData() map[string]simcloud.DataRule {
-	rows := func(name string, make func(c *simcloud.Context) []any) simcloud.DataRule {
-		return simcloud.DataRule{Values: values{name: func(c *simcloud.Context) any { return make(c) }}}
+	rows := func(name string, list func(c *simcloud.Context) []any) simcloud.DataRule {
+		return simcloud.DataRule{Values: values{name: func(c *simcloud.Context) any { return list(c) }}}
 	}
 	// listing tells what the simulated cloud has of a type, else what a user names.
 	listing := func(name, typ string, user func(c *simcloud.Context) []any) simcloud.DataRule {

@@ -13,6 +13,7 @@
 package persona
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,9 +46,7 @@ type values = map[string]simcloud.Value
 func join(parts ...types) types {
 	out := types{}
 	for _, part := range parts {
-		for name, rule := range part {
-			out[name] = rule
-		}
+		maps.Copy(out, part)
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func recorded(t testing.TB, p *simcloud.Persona) *simcloud.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // It is only read.
+	defer f.Close()
 	s, err := simcloud.ReadSchema(f, simcloud.ReadOptions{Source: p.Source, Persona: p})
 	if err != nil {
 		t.Fatalf("reading %s: %v", name, err)
@@ -175,7 +175,7 @@ func leads(b *tfprotov6.SchemaBlock, path string) error {
 // inside tells whether a path leads into an attribute of objects or of a map.
 func inside(a *tfprotov6.SchemaAttribute, path string) bool {
 	t := a.ValueType()
-	for _, name := range strings.Split(path, ".") {
+	for name := range strings.SplitSeq(path, ".") {
 		switch x := t.(type) {
 		case tftypes.List:
 			t = x.ElementType
