@@ -39,7 +39,7 @@ func TestMachine(t *testing.T) {
 		TerraformBinary: binary(),
 		NoColor:         true,
 		Logger:          logger.Discard,
-		EnvVars:         map[string]string{"CHECKPOINT_DISABLE": "1"},
+		EnvVars:         map[string]string{"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": ""},
 		Vars: map[string]any{
 			"captf_contract":        "v1alpha1",
 			"captf_cluster":         map[string]any{"name": "demo", "namespace": "default"},

@@ -116,7 +116,7 @@ func (s *suite) play(t *testing.T, cp *harness.ControlPlane, one harness.Scenari
 		defer cancel()
 	}
 	// Not t.TempDir: what could not be destroyed must outlive the test.
-	scratch, err := os.MkdirTemp("", "captf-contracttest-")
+	scratch, err := os.MkdirTemp("", "captf-contracttest-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

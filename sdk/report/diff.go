@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/captf-toolkit/captf/sdk/harness"
@@ -76,7 +77,7 @@ func (t *diffText) run(r compare.RunDifference) {
 	t.printf("\n%s  %s\n", t.paint.paint(bold, line(r.ControlPlane+"/"+r.Scenario)), state)
 	t.pair("verdict", string(r.Verdict.A), string(r.Verdict.B), true)
 	t.pair("stalled at", r.Stalled.A, r.Stalled.B, false)
-	t.pair("seed", fmt.Sprint(r.Seed.A), fmt.Sprint(r.Seed.B), false)
+	t.pair("seed", strconv.FormatUint(r.Seed.A, 10), strconv.FormatUint(r.Seed.B, 10), false)
 	t.pair("runtime", r.Runtime.A, r.Runtime.B, false)
 	t.pair("still exists", strings.Join(r.Left.A, ", "), strings.Join(r.Left.B, ", "), false)
 	t.fact(2, "times", t.times(r))

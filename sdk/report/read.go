@@ -92,8 +92,8 @@ func readOne(raw json.RawMessage) (*harness.Result, error) {
 
 // checkJSON says where a text stops being JSON.
 func checkJSON(raw []byte) error {
-	var any json.RawMessage
-	err := json.Unmarshal(raw, &any)
+	var doc json.RawMessage
+	err := json.Unmarshal(raw, &doc)
 	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
 		before := raw[:min(max(int(wrong.Offset)-1, 0), len(raw))]
 		return fmt.Errorf("%d:%d: it is no JSON: %w", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'), err)

@@ -141,7 +141,6 @@ type drawing struct {
 // life is what is known of an object while its steps are read.
 type life struct {
 	from, to   float64
-	begun      bool
 	over       bool
 	runFrom    float64
 	running    bool

@@ -144,7 +144,7 @@ func Objects(a, b Trace) []ObjectChange {
 	}
 	ofA, firstA := split(a)
 	ofB, firstB := split(b)
-	all := append(firstA, firstB...)
+	all := slices.Concat(firstA, firstB)
 	slices.SortStableFunc(all, func(x, y Event) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), x.N-y.N) })
 	var out []ObjectChange
 	for n, e := range all {
