@@ -99,8 +99,8 @@ type play struct {
 	// endpointGiven tells that a step gave the Cluster its endpoint (K12): no balancer of the
 	// module is behind it.
 	endpointGiven bool
-	infraEndpoint  *contract.Endpoint
-	template       string
+	infraEndpoint *contract.Endpoint
+	template      string
 	// race is who writes first at initialisation; raceRun tells that it was run.
 	race    Race
 	raceRun bool
