@@ -150,9 +150,15 @@ func TestHarnessLife(t *testing.T) {
 			if r.Verdict != harness.VerdictPassed || r.Scenario != scenario || r.Runtime != b.String() || len(r.Left) > 0 || r.Kept != "" {
 				t.Errorf("result %+v", r)
 			}
-			// One line a step.
-			if lines := strings.Count(stderr, "\n"); lines != len(r.Steps) || lines == 0 {
-				t.Errorf("%d lines for %d steps:\n%s", lines, len(r.Steps), stderr)
+			// One line a step; how long objects waited at gates is known only afterwards, and not told while it is played.
+			told := 0
+			for _, s := range r.Steps {
+				if s.Gate == "" {
+					told++
+				}
+			}
+			if lines := strings.Count(stderr, "\n"); lines != told || lines == 0 {
+				t.Errorf("%d lines for %d steps:\n%s", lines, told, stderr)
 			}
 			if r.Timing.Runtime <= 0 || r.Timing.Runtime > r.Timing.Total {
 				t.Errorf("timing %+v", r.Timing)
