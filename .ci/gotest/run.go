@@ -31,7 +31,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("gotest", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.run, "run", "", "run only the tests that match this expression; the coverage floors are then not checked")
-	flags.DurationVar(&o.timeout, "timeout", 20*time.Minute, "time after which the tests of one package are stopped")
+	flags.DurationVar(&o.timeout, "timeout", 40*time.Minute, "time after which the tests of one package are stopped")
 	flags.BoolVar(&o.race, "race", true, "run with the race detector, which needs a C compiler")
 	flags.BoolVar(&o.floors, "floors", true, "fail when a package's coverage is below its floor")
 	if err := flags.Parse(args); err != nil {
