@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -66,6 +67,24 @@ func (d *discreet) hide(role contract.Role, values contract.Values, vs contract.
 		}
 	}
 	return vs
+}
+
+// guard notes the values of the user's sensitive variables, so that they stay
+// hidden also where a module hands them on unmarked, as nonsensitive() does, or
+// in base64.
+func (d *discreet) guard() {
+	for _, role := range d.modules.Roles() {
+		for _, secret := range d.modules.Module(role).Secrets {
+			texts := []any{secret}
+			walkJSON([]byte(secret), func(_ []string, value any) { texts = append(texts, value) })
+			for _, text := range texts {
+				d.note(text)
+				if s, ok := text.(string); ok && len([]rune(s)) >= wordRunes {
+					d.note(base64.StdEncoding.EncodeToString([]byte(s)))
+				}
+			}
+		}
+	}
 }
 
 // keep notes names that the harness gave.

@@ -1,6 +1,10 @@
 package harness
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/captf-toolkit/captf/contract"
+)
 
 func TestCleanKeepsWhatTheHarnessSays(t *testing.T) {
 	d := &discreet{}
@@ -20,4 +24,28 @@ func TestCleanKeepsWhatTheHarnessSays(t *testing.T) {
 			t.Errorf("clean(%q) is %q, want %q", text, got, want)
 		}
 	}
+}
+
+// A module may hand the user's secret on unmarked, as nonsensitive() does.
+func TestGuardHidesTheUsersSecrets(t *testing.T) {
+	d := &discreet{modules: secretModules{}}
+	d.guard()
+	for text, want := range map[string]string{
+		"health: pw hunter2-Super-99 is set":       "health: pw (sensitive) is set",
+		"b64 aHVudGVyMi1TdXBlci05OQ==":             "b64 (sensitive)",
+		"the key inner-secret-value of the object": "the key (sensitive) of the object",
+		`short "zq7" and zq7 in zq7x`:              `short (sensitive) and zq7 in zq7x`,
+	} {
+		if got := d.clean(text); got != want {
+			t.Errorf("clean(%q) is %q, want %q", text, got, want)
+		}
+	}
+}
+
+type secretModules struct{ Modules }
+
+func (secretModules) Roles() []contract.Role { return []contract.Role{contract.RoleMachine} }
+
+func (secretModules) Module(contract.Role) ModuleInfo {
+	return ModuleInfo{Secrets: []string{"hunter2-Super-99", "zq7", `{"key": "inner-secret-value"}`}}
 }

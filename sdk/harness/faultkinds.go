@@ -202,14 +202,16 @@ func (k FaultKind) harmsInstance() bool {
 func judgeHarmed(kind FaultKind, out *contract.MachineOutputs) finding {
 	state := out.Health.State
 	text := fmt.Sprintf("health %s and provider_id %q", state, out.ProviderID)
+	// A null provider_id beside a health that is well tells a controller nothing is wrong.
+	gone := state == contract.HealthTerminated || out.ProviderID == "" && state != contract.HealthRunning
 	switch kind {
 	case FaultInstanceStopped:
 		return judge(state == contract.HealthStopped || state == contract.HealthTerminated, "CP-055", contract.RoleMachine,
 			"the instance was stopped, and the module still reports "+text, "a stopped instance is reported as "+string(state))
 	case FaultInstanceGone:
-		return judge(state == contract.HealthTerminated || out.ProviderID == "", "CP-055", contract.RoleMachine,
+		return judge(gone, "CP-055", contract.RoleMachine,
 			"the instance was deleted, and the module still reports "+text, "a deleted instance is reported as "+text)
 	}
-	return judge(out.ProviderID == "" || state == contract.HealthTerminated, "CP-055", contract.RoleMachine,
+	return judge(gone, "CP-055", contract.RoleMachine,
 		"the cloud showed no instance, and the module still reports "+text, "an instance that is not seen is reported as "+text)
 }

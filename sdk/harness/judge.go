@@ -191,12 +191,22 @@ func judgeDomains(domains []contract.FailureDomain) finding {
 
 // judgeSecrets looks for names of secrets in exports; values are never shown.
 func judgeSecrets(exports json.RawMessage) finding {
-	var found []string
+	var found, doubtful []string
 	walkJSON(exports, func(path []string, value any) {
-		if s, isText := value.(string); isText && s != "" && len(path) > 0 && contract.SecretName(path[len(path)-1]) {
+		if s, isText := value.(string); !isText || s == "" || len(path) == 0 {
+			return
+		}
+		switch name := path[len(path)-1]; {
+		case contract.SecretName(name):
 			found = append(found, strings.Join(path, "."))
+		case contract.MaybeSecretName(name):
+			doubtful = append(doubtful, strings.Join(path, "."))
 		}
 	})
+	if len(found) == 0 && len(doubtful) > 0 {
+		return finding{id: "CP-012", role: contract.RoleCluster, status: StatusManual,
+			reason: "does " + strings.Join(doubtful, ", ") + " hold a secret, rather than the name or id of one? exports are published in status"}
+	}
 	return judge(len(found) == 0, "CP-012", contract.RoleCluster,
 		"exports hold what looks like a secret: "+strings.Join(found, ", "), "no name of a secret and no fraction in exports")
 }

@@ -124,6 +124,9 @@ type ModuleInfo struct {
 	Outputs map[string]string
 	// Sensitive are the outputs that the module marks sensitive: their values are never shown.
 	Sensitive map[string]bool
+	// Secrets are the values that the user gave for variables which the module
+	// marks sensitive: no text shows them, whatever the module makes of them.
+	Secrets []string
 	// Variables are the declared variables with the place of their declaration, file:line.
 	Variables map[string]string
 	// Protected are the resources with prevent_destroy. A runner destroys a

@@ -192,6 +192,7 @@ func Play(ctx context.Context, cfg Config) (*Result, error) {
 
 func newPlay(ctx context.Context, cfg Config) *play {
 	quiet := &discreet{Definition: cfg.Definition, modules: cfg.Modules}
+	quiet.guard()
 	cfg.Definition = quiet
 	p := &play{
 		discreet: quiet,

@@ -294,6 +294,10 @@ resource "terraform_data" "x" {
 		r := openRunner(t, b, dir, func(o *runner.Options) {
 			o.Variables = []runner.Variable{{Name: "password", Value: "hunter22-hunter22"}}
 		})
+		// Who plays knows them too, since a module may hand them on.
+		if got := r.Module(contract.RoleMachine).Secrets; !slices.Equal(got, []string{"hunter22-hunter22"}) {
+			t.Errorf("secrets are %q", got)
+		}
 		in := machineInputs("m", nil, true)
 		run, err := r.Apply(t.Context(), "m", in)
 		if err != nil || !run.Failed {

@@ -142,6 +142,7 @@ func (r *Runner) openRole(m *member, user userVariables) error {
 		r: r, member: m, info: info, user: user,
 		dir: filepath.Join(r.o.Scratch, string(m.role)), declared: map[string]bool{}, builtin: !needsProviders(view), changes: changesOf(view),
 	}
+	d.info.Secrets = user.secrets
 	for name := range info.Outputs {
 		d.declared[name] = true
 	}
