@@ -329,20 +329,7 @@ func (p *play) blameExports(role contract.Role, with func(exports json.RawMessag
 	if p.w.Infra.Cluster == nil {
 		return blamed{}, false
 	}
-	exports := p.w.Infra.Cluster.Exports
-	var names, places []string
-	filled := exports
-	for _, r := range p.cfg.Modules.Module(role).ExportReads {
-		if hasPath(exports, r.Path) {
-			continue
-		}
-		added, ok := withPath(filled, r.Path, "captf-probe")
-		if !ok {
-			continue
-		}
-		filled = added
-		names, places = append(names, "captf_cluster_outputs."+strings.Join(r.Path, ".")), append(places, r.Range)
-	}
+	filled, names, places := p.fillExports(role, "captf-probe")
 	if len(names) == 0 || !p.works(role, OpPlan, with(filled)) {
 		return blamed{}, false
 	}
@@ -350,6 +337,79 @@ func (p *play) blameExports(role contract.Role, with func(exports json.RawMessag
 		id: "CP-070", why: fmt.Sprintf("the cluster module does not export %s; with a text in its place the plan succeeds", strings.Join(names, ", ")), evidence: places,
 		remedy: "add the value to the cluster module's exports under the name that is read, or let the module do without it",
 	}, true
+}
+
+// fillExports returns the exports with a value in place of each that a module
+// reads and the cluster does not export, with their names and where they are read.
+func (p *play) fillExports(role contract.Role, value any) (filled json.RawMessage, names, places []string) {
+	exports := p.w.Infra.Cluster.Exports
+	filled = exports
+	for _, r := range p.cfg.Modules.Module(role).ExportReads {
+		if hasPath(exports, r.Path) {
+			continue
+		}
+		added, ok := withPath(filled, r.Path, value)
+		if !ok {
+			continue
+		}
+		filled = added
+		names, places = append(names, "captf_cluster_outputs."+strings.Join(r.Path, ".")), append(places, r.Range)
+	}
+	return filled, names, places
+}
+
+// blameUnjoined tells that a control-plane machine joins no backend because of an
+// export that is missing and read with care, so that nothing breaks: then the
+// cluster is to blame, and the machine is not (harness.md H4). An export that
+// changes nothing when it is there is not the cause.
+func (p *play) blameUnjoined(in *contract.MachineInputs, run *Run) {
+	m := p.cfg.Modules.Module(contract.RoleMachine).Membership
+	if p.unexported || !in.ControlPlane || m == nil || p.endpointSource == contract.EndpointSourceUser || p.endpointGiven || p.w.Infra.Cluster == nil {
+		return
+	}
+	if _, missing := memberships(m, run.Resources); m.Pattern == PatternNone || len(missing) == 0 {
+		return
+	}
+	_, names, places := p.fillExports(contract.RoleMachine, "captf-probe")
+	if len(names) == 0 || !p.exportsMatter(m, in) {
+		return
+	}
+	p.unexported = true
+	what := strings.Join(names, ", ")
+	p.rec.add(finding{
+		id: "CP-070", role: contract.RoleCluster, status: StatusFailed,
+		reason:   fmt.Sprintf("a control-plane machine joins no backend, and the cluster module does not export %s, which the machine module reads and does without", what),
+		evidence: places, remedy: remedyUnexported,
+	})
+	why := fmt.Sprintf("the cluster module does not export %s, which the machine module would join by (CP-070)", what)
+	for _, id := range []string{"CP-030", "CP-032"} {
+		p.rec.excuse(id, why)
+	}
+}
+
+const remedyUnexported = "add the value to the cluster module's exports under the name that is read"
+
+// exportsMatter plans a machine with something in place of what is not exported:
+// of which form is not known. It tells that the machine then joins, or that the
+// module makes so much of it that the plan breaks.
+func (p *play) exportsMatter(m *Membership, in *contract.MachineInputs) bool {
+	d := &drill{p: p, ctx: p.ctx, name: "what is not exported", role: contract.RoleMachine, live: map[string]contract.Inputs{}, done: make(chan struct{})}
+	close(d.done)
+	p.drills = append(p.drills, d)
+	text := "captf-probe"
+	for _, value := range []any{text, []any{text}, map[string]any{text: text}} {
+		other := *in
+		other.Object.Name = p.probeName("exports")
+		other.ClusterOutputs, _, _ = p.fillExports(contract.RoleMachine, value)
+		run := d.values(other.Object.Name, &other)
+		if run == nil {
+			return false
+		}
+		if _, missing := memberships(m, plannedResources(run.Planned)); run.Failed || len(missing) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // works tries a run on an object of its own; what it made is destroyed at the end.

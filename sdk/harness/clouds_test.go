@@ -47,7 +47,7 @@ type cloudCase struct {
 }
 
 // recordedSet is what set.json holds: what each module makes. Texts may hold
-// ${port}, ${name}, ${machine}, ${version} and ${replicas}.
+// ${port}, ${name}, ${machine}, ${domain}, ${version} and ${replicas}.
 type recordedSet struct {
 	Exports  map[string]any                        `json:"exports"`
 	Modules  map[contract.Role][]recorded          `json:"modules"`
@@ -320,7 +320,7 @@ func substitute(v any, in contract.Inputs) any {
 	switch in := in.(type) {
 	case *contract.ClusterInputs:
 	case *contract.MachineInputs:
-		facts["machine"] = in.MachineName
+		facts["machine"], facts["domain"] = in.MachineName, *orNone(in.FailureDomain)
 		var exports struct {
 			Port json.Number `json:"port"`
 		}

@@ -176,6 +176,10 @@ func (p *play) blameBalancer(s *Stall, r balancer.Reach) contract.Role {
 	if !known {
 		return ""
 	}
+	if p.unexported && (row.ID == "CP-030" || row.ID == "CP-032") {
+		s.Requirement, s.Remedy, s.Output = "CP-070", remedyUnexported, string(contract.RoleCluster)+".exports"
+		return contract.RoleCluster
+	}
 	s.Requirement, s.Remedy, s.Output = row.ID, row.Remedy, ""
 	if row.Remedy == "" {
 		s.Remedy = fmt.Sprintf("see %s: %s", row.ID, row.Title)

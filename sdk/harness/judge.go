@@ -249,6 +249,10 @@ func (p *play) observeMachine(i *Infra, op Op, in *contract.MachineInputs, run *
 	if op != OpApply {
 		return
 	}
+	if f, ok := judgePlacement(in, p.w.Cluster.FailureDomains, run.Resources); ok {
+		p.rec.add(f)
+	}
+	p.blameUnjoined(in, run) // before any judgement about what the machine joins
 	p.judgeSpelling(in)
 	p.judgePacked(in, run)
 	p.judgeSupervisor(p.cfg.Modules.Module(role).Membership, in, run.Resources)
@@ -292,6 +296,31 @@ func judgeMachine(in *contract.MachineInputs, out *contract.MachineOutputs) []fi
 		fs = append(fs, judge(*in.FailureDomain == *out.FailureDomain, "CP-045", role, "the output failure_domain differs from the input", "placed in "+*out.FailureDomain))
 	}
 	return fs
+}
+
+// judgePlacement judges that the instance is in the failure domain that is asked
+// for, whatever the output says (CP-045). Only a zone that is itself the name of
+// another published domain shows that it is not: domains may be named otherwise
+// than zones are. ok is false where nothing tells.
+func judgePlacement(in *contract.MachineInputs, domains []contract.FailureDomain, resources []Resource) (f finding, ok bool) {
+	if in.FailureDomain == nil {
+		return finding{}, false
+	}
+	var elsewhere, there []string
+	for _, placed := range balancer.PlacementsOf(resources) {
+		where := fmt.Sprintf("%s has %s %q", placed.Address, placed.Attribute, placed.Zone)
+		switch {
+		case placed.Zone == *in.FailureDomain:
+			there = append(there, where)
+		case slices.ContainsFunc(domains, func(d contract.FailureDomain) bool { return d.Name == placed.Zone }):
+			elsewhere = append(elsewhere, where)
+		}
+	}
+	if len(there)+len(elsewhere) == 0 {
+		return finding{}, false
+	}
+	return judge(len(there) > 0, "CP-045", contract.RoleMachine,
+		fmt.Sprintf("failure_domain %q is asked for, and %s, which is another failure domain of the cluster", *in.FailureDomain, strings.Join(elsewhere, ", ")), there...), true
 }
 
 // sameProviderID returns another machine with the same provider id.

@@ -35,6 +35,36 @@ func (p *play) observePorts(in *contract.MachineInputs, run *Run) {
 	for _, f := range judgePorts(p.cp, balancer.PortsOf(cluster, run.Resources), int(p.infraEndpoint.Port), p.cp.APIPort(p.askedAPIPort())) {
 		p.rec.add(f)
 	}
+	for _, f := range judgeBackends(p.cp, balancer.BackendsOf(cluster, run.Resources), int(p.infraEndpoint.Port), p.cp.APIPort(p.askedAPIPort())) {
+		p.rec.add(f)
+	}
+}
+
+// judgeBackends judges where each attachment leads that is behind the endpoint's
+// port: that some backend is on the right port does not help the others. One
+// behind the supervisor's port that leads elsewhere joins no supervisor (CP-032).
+func judgeBackends(cp *ControlPlane, backends []balancer.Backend, endpoint, api int) []finding {
+	id := "CP-015"
+	if cp.supervises() {
+		id = "CP-017"
+	}
+	var fs []finding
+	for _, b := range backends {
+		shared := cp.supervises() && slices.Contains(b.Fronts, supervisorPort) && b.Port == supervisorPort
+		if !slices.Contains(b.Fronts, endpoint) || b.Port == api || shared {
+			continue
+		}
+		f := finding{
+			id: id, role: contract.RoleMachine, status: StatusFailed,
+			reason: fmt.Sprintf("%s leads from the endpoint's port %d to port %d, and API servers listen on %d", b.Address, endpoint, b.Port, api),
+		}
+		if b.Own {
+			f.reason += ": its own port overrides that of its pool"
+			f.remedy = "give the attachment the backend port that the cluster module exports, or no port of its own"
+		}
+		fs = append(fs, f)
+	}
+	return fs
 }
 
 // askedAPIPort is the port that the story's Cluster asks API servers to listen on;
@@ -144,10 +174,11 @@ func (d *drill) ports(in contract.ClusterInputs, join *contract.MachineInputs) {
 		return
 	}
 	planned := plannedResources(run.Planned)
-	if ports := balancer.PortsOf(planned); !ports.Reaches() && join != nil {
+	back := d.p.cp.APIPort(&port)
+	if _, leads := balancer.PortsOf(planned).Back[back]; !leads && join != nil {
+		// Attachments may have the port, or one that overrides their pool's.
 		planned = append(planned, d.portsOfMachine(in, join, id)...)
 	}
-	back := d.p.cp.APIPort(&port)
 	ports := balancer.PortsOf(planned)
 	if !ports.Reaches() {
 		return

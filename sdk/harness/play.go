@@ -87,6 +87,8 @@ type play struct {
 	selected *Membership
 	// portsJudged tells that ports were judged: once is enough.
 	portsJudged bool
+	// unexported tells that machines join no backend for want of an export (CP-070).
+	unexported bool
 	// balanceAt is when the balancer is looked at next.
 	balanceAt time.Duration
 	rotating  bool

@@ -49,6 +49,73 @@ func PortsOf(resources ...[]Resource) Ports {
 	return p
 }
 
+// Backend is one attachment, with where it sends what it is sent.
+type Backend struct {
+	// Address is that of the attachment.
+	Address string
+	// Port is the port that it leads to: its own, which overrides its pool's, or
+	// else its pool's.
+	Port int
+	// Own tells that the port is the attachment's.
+	Own bool
+	// Fronts are the ports of the listeners that lead to its pool.
+	Fronts []int
+}
+
+// BackendsOf returns the attachments among a machine's resources of which both
+// the port and the listeners, among the cluster's resources, are known.
+func BackendsOf(cluster, machine []Resource) []Backend {
+	var out []Backend
+	for _, r := range Attachments(machine) {
+		_, pool := PoolOf(r)
+		if pool == "" {
+			continue
+		}
+		b := Backend{Address: r.Address, Fronts: frontsOf(pool, cluster)}
+		b.Port, b.Own = intAt(r.Values, TypeOf(r.Type).Attachment.Port)
+		if b.Own = b.Own && b.Port > 0; !b.Own {
+			b.Port = portOfPool(pool, cluster)
+		}
+		if b.Port > 0 && len(b.Fronts) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// portOfPool returns the one port of the pool with an id; 0 when it is not known.
+func portOfPool(id string, cluster []Resource) int {
+	for _, r := range having(cluster, func(t *Type) bool { return t.Pool != nil }) {
+		if ports := portsAt(r.Values, TypeOf(r.Type).Pool.Ports); textAt(r.Values, "id") == id && len(ports) == 1 {
+			return ports[0]
+		}
+	}
+	return 0
+}
+
+// frontsOf returns the ports of the listeners that lead to the pool with an id.
+func frontsOf(id string, cluster []Resource) []int {
+	named := map[string]bool{}
+	for _, r := range having(cluster, func(t *Type) bool { return t.Pool != nil && t.Pool.Listener != "" }) {
+		if listener := textAt(r.Values, TypeOf(r.Type).Pool.Listener); listener != "" && textAt(r.Values, "id") == id {
+			named[listener] = true
+		}
+	}
+	var out []int
+	for _, r := range having(cluster, func(t *Type) bool { return t.Listener != nil }) {
+		l := TypeOf(r.Type).Listener
+		leads := named[textAt(r.Values, "id")]
+		for _, path := range l.Pools {
+			leads = leads || slices.ContainsFunc(at(r.Values, path), func(v any) bool { return text(v) == id })
+		}
+		if leads {
+			out = append(out, portsAt(r.Values, l.Ports)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Fronts and Backs return the ports, sorted.
 func (p Ports) Fronts() []int { return sortedKeys(p.Front) }
 

@@ -166,6 +166,25 @@ func InstanceIDs(resources []Resource) []string {
 	return out
 }
 
+// Placed is where an instance is.
+type Placed struct {
+	// Address is the instance's, and Attribute what says the zone.
+	Address, Attribute, Zone string
+}
+
+// PlacementsOf returns the zones of the recognised instances among resources, as
+// far as they are known.
+func PlacementsOf(resources []Resource) []Placed {
+	var out []Placed
+	for _, r := range having(resources, func(t *Type) bool { return t.Placement != "" }) {
+		path := TypeOf(r.Type).Placement
+		if zone := textAt(r.Values, path); zone != "" {
+			out = append(out, Placed{r.Address, path, zone})
+		}
+	}
+	return out
+}
+
 // Order is how an attachment and its instance depend on each other.
 type Order int
 

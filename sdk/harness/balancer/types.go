@@ -42,6 +42,9 @@ type Type struct {
 	Firewall *Firewall
 	// Instance: it is one virtual machine, or the network card of one.
 	Instance bool
+	// Placement is the path of the attribute that says in which zone an instance
+	// is; "" where zones have other names than failure domains, as numbers.
+	Placement string
 	// Launches: it says what a group launches.
 	Launches bool
 	// Group: it launches instances by itself.
@@ -74,12 +77,18 @@ type Listening struct {
 	Ports []string
 	// Targets are the paths of the backend ports, where the type holds them itself.
 	Targets []string
+	// Pools are the paths of the references to the pools that it leads to; none
+	// where that is not known, or the reference is no id.
+	Pools []string
 }
 
 // Pool is the part of a type that is a set of backends.
 type Pool struct {
 	// Ports are the paths of the backend ports; none where each member has its own.
 	Ports []string
+	// Listener is the path of the reference to the listener that leads to it; ""
+	// where listeners name their pools.
+	Listener string
 	// NoHairpin says when a backend does not reach itself; nil where nothing is known.
 	NoHairpin *NoHairpin
 }

@@ -24,8 +24,8 @@ var amazon = slicesOf(
 		},
 	},
 	Type{Name: "aws_elb_attachment", Cloud: aws, Source: doc(aws, "aws_elb_attachment"), Attachment: &Attachment{Pool: "elb", Target: "instance"}},
-	Type{Name: "aws_instance", Cloud: aws, Source: doc(aws, "aws_instance", "modules.md 2.2"), Instance: true},
-	Type{Name: "aws_spot_instance_request", Cloud: aws, Source: doc(aws, "aws_spot_instance_request"), Instance: true},
+	Type{Name: "aws_instance", Cloud: aws, Source: doc(aws, "aws_instance", "modules.md 2.2"), Instance: true, Placement: "availability_zone"},
+	Type{Name: "aws_spot_instance_request", Cloud: aws, Source: doc(aws, "aws_spot_instance_request"), Instance: true, Placement: "availability_zone"},
 	Type{Name: "aws_network_interface", Cloud: aws, Source: doc(aws, "aws_network_interface"), Instance: true},
 	Type{Name: "aws_launch_template", Cloud: aws, Source: doc(aws, "aws_launch_template", "modules.md 2.3"), Launches: true},
 	Type{
@@ -53,7 +53,10 @@ func networkLB(name string) Type {
 }
 
 func listenerAWS(name string) Type {
-	return Type{Name: name, Cloud: aws, Source: doc(aws, name, "modules.md 2.1"), Listener: &Listening{Ports: []string{"port"}}}
+	return Type{
+		Name: name, Cloud: aws, Source: doc(aws, name, "modules.md 2.1"),
+		Listener: &Listening{Ports: []string{"port"}, Pools: []string{"default_action.target_group_arn", "default_action.forward.target_group.arn"}},
+	}
 }
 
 func targetGroup(name string) Type {
