@@ -261,7 +261,7 @@ func errorAt(run *Run) (place, text string) {
 		}
 		text := d.Summary
 		if d.Detail != "" {
-			text += ": " + strings.Join(strings.Fields(d.Detail), " ")
+			text += ": " + shortened(strings.Join(strings.Fields(d.Detail), " "))
 		}
 		if d.Address != "" {
 			text += " (" + d.Address + ")"
@@ -269,6 +269,20 @@ func errorAt(run *Run) (place, text string) {
 		return d.Range, text
 	}
 	return "", "the runtime gave no reason"
+}
+
+// mostDetail is how many bytes of a runtime's detail stand on one line: a
+// provisioner's output may be megabytes.
+const mostDetail = 800
+
+// shortened cuts the middle out of a long text: what was run stands at the
+// start, why it failed often at the end.
+func shortened(text string) string {
+	if len(text) <= mostDetail {
+		return text
+	}
+	head, tail := text[:mostDetail/2], text[len(text)-mostDetail/2:]
+	return fmt.Sprintf("%s … (%d bytes left out) … %s", strings.ToValidUTF8(head, ""), len(text)-mostDetail, strings.ToValidUTF8(tail, ""))
 }
 
 // outputOf returns the output's name in a violation's path.

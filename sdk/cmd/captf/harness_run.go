@@ -273,10 +273,13 @@ func checkRequirement(def contract.Definition, id string) error {
 	if slices.Contains(known, id) {
 		return nil
 	}
-	nearest := slices.MinFunc(known, func(a, b string) int {
-		return cmp.Compare(levenshtein.Distance(strings.ToLower(id), strings.ToLower(a), nil), levenshtein.Distance(strings.ToLower(id), strings.ToLower(b), nil))
-	})
-	return fmt.Errorf("parsing --allow %q: there is no such requirement; the nearest is %s; ids are those of a result: CP-NNN, contract/INPUT_OR_OUTPUT, module/apply, module/destroy and module/stalled", id, nearest)
+	return fmt.Errorf("parsing --allow %q: there is no such requirement; the nearest is %s; ids are those of a result: CP-NNN, contract/INPUT_OR_OUTPUT, module/apply, module/destroy and module/stalled", id, nearest(id, known))
+}
+
+// nearest returns the word that is most like the wrong one.
+func nearest(wrong string, words []string) string {
+	distance := func(w string) int { return levenshtein.Distance(strings.ToLower(wrong), strings.ToLower(w), nil) }
+	return slices.MinFunc(words, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
 // harnessRun is the command at work.

@@ -46,7 +46,7 @@ func (f harnessFlags) chooseScenarios(cp *harness.ControlPlane) ([]harness.Scena
 	for n, id := range f.scenarios {
 		at := slices.IndexFunc(cp.Scenarios, func(s harness.Scenario) bool { return strings.EqualFold(s.ID, id) })
 		if at < 0 {
-			return nil, fmt.Errorf("parsing --scenario %q: the control plane %s has %s", id, cp.Name, strings.Join(scenarioIDs(cp), ", "))
+			return nil, fmt.Errorf("parsing --scenario %q: %s; the control plane %s has %s", id, unknownScenario(cp, id), cp.Name, strings.Join(scenarioIDs(cp), ", "))
 		}
 		if !slices.Contains(f.scenarios[:n], id) {
 			chosen = append(chosen, cp.Scenarios[at])
@@ -153,4 +153,14 @@ func (r *harnessRun) tellRandom(s harness.Scenario, result *harness.Result) {
 	seed := strconv.FormatUint(result.Seed, 10)
 	fmt.Fprintf(r.stderr, "The scenario of seed %s did not pass. As a file, for --scenario-file with --seed %s:\n%s",
 		seed, seed, s.Text)
+}
+
+// unknownScenario says whose scenario it is, or which the nearest is.
+func unknownScenario(cp *harness.ControlPlane, id string) string {
+	for _, other := range controlPlanes() {
+		if slices.ContainsFunc(other.Scenarios, func(s harness.Scenario) bool { return strings.EqualFold(s.ID, id) }) {
+			return "it is one of --control-plane " + other.Name
+		}
+	}
+	return "there is no such scenario, the nearest is " + nearest(id, scenarioIDs(cp))
 }

@@ -294,6 +294,8 @@ variable "mode" {
 		"empty name":                      {[]string{""}, []string{"empty string"}},
 		"control plane":                   {[]string{"--control-plane", "k3s", "x"}, []string{`"k3s"`, "kcp"}},
 		"scenario":                        {[]string{"--scenario", "K99", "x"}, []string{`"K99"`, "life", "K10"}},
+		"scenario of rke2":                {[]string{"--scenario", "R1", "x"}, []string{`"R1"`, "it is one of --control-plane rke2"}},
+		"scenario nearly":                 {[]string{"--scenario", "fault-kiled", "x"}, []string{"the nearest is fault-killed;"}},
 		"all and one":                     {[]string{"--all", "--scenario", "K1", "x"}, []string{"exclude each other"}},
 		"output":                          {[]string{"-o", "yaml", "x"}, []string{"text, json, junit"}},
 		"interrupt":                       {[]string{"--on-interrupt", "panic", "x"}, []string{"destroy or keep"}},

@@ -82,7 +82,7 @@ func decode(name string, text []byte) *source {
 	s := &source{name: name, places: map[string]place{}}
 	switch {
 	case len(text) > MaxBytes:
-		s.failAt(place{}, "it has %d bytes, and a scenario may have %d", len(text), MaxBytes)
+		s.failAt(place{}, "it has more than the %d bytes that a scenario may have", MaxBytes)
 		return s
 	case !utf8.Valid(text):
 		s.failAt(place{}, "it is not UTF-8 text")
