@@ -16,7 +16,7 @@ import (
 type Badge struct {
 	// Label is the left part, Message the right one.
 	Label, Message string
-	// Color is brightgreen, red or lightgrey.
+	// Color is brightgreen, blue for a part of the test, red or lightgrey.
 	Color string
 }
 
@@ -26,6 +26,9 @@ func (r *Report) Badge() Badge {
 	b := Badge{Label: "CAPTF " + r.Contract, Message: strings.Join(r.ControlPlanes, ", "), Color: "brightgreen"}
 	if r.Simulated {
 		b.Message += " (simulated)"
+	}
+	if r.Partial {
+		b.Message, b.Color = fmt.Sprintf("%s, %d chosen only", b.Message, r.Scenarios.Passed), "blue"
 	}
 	switch r.Verdict {
 	case harness.VerdictPassed:
@@ -53,7 +56,7 @@ func (b Badge) Endpoint(w io.Writer) error {
 }
 
 // fills are the colours of an SVG badge; white text on each has at least AA contrast.
-var fills = map[string]string{"brightgreen": "#1f7a3d", "red": "#b3261e", "lightgrey": "#5b6470"}
+var fills = map[string]string{"brightgreen": "#1f7a3d", "blue": "#2459a6", "red": "#b3261e", "lightgrey": "#5b6470"}
 
 // svg is a badge as a picture. Widths are estimates; textLength keeps texts inside.
 var svg = template.Must(template.New("badge").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" height="20" role="img" aria-label="{{.Label}}: {{.Message}}">

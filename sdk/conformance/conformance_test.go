@@ -44,7 +44,10 @@ func reports() map[string]*conformance.Report {
 	simulated.Simulated = []harness.Simulated{{Provider: "hashicorp/aws", Schema: "derived"}}
 	modules := map[contract.Role]string{contract.RoleMachine: "set/machine"}
 	hostile := run("k\x1bcp", "<b>\n", "odd\x07", requirement("\xff", "odd"))
+	chosen := conformance.New("v1alpha1", modules, []report.Check{lint}, []*harness.Result{run("kcp", "K1", harness.VerdictPassed, requirement("CP-039", harness.StatusPassed))})
+	chosen.Narrow()
 	return map[string]*conformance.Report{
+		"chosen":  chosen,
 		"passed":  conformance.New("v1alpha1", modules, []report.Check{lint}, []*harness.Result{passed("kcp"), simulated}),
 		"failed":  conformance.New("v1alpha1", modules, []report.Check{lint, bad}, []*harness.Result{passed("kcp"), failed}),
 		"error":   conformance.New("v1alpha1", modules, []report.Check{lint}, []*harness.Result{passed("kcp"), run("kcp", "K1", harness.VerdictError)}),

@@ -45,6 +45,9 @@ func TestModule(t *testing.T, o Options) *conformance.Report {
 		t.Run(cp.Name, func(t *testing.T) { s.plane(t, cp) })
 	}
 	verdict := conformance.New(order.definition.Version(), order.Modules, s.checks, s.results)
+	if order.chosen {
+		verdict.Narrow()
+	}
 	t.Logf("contract %s: %s", verdict.Contract, verdict.Summary)
 	if o.Report != "" {
 		if err := writePage(o.Report, verdict); err != nil {

@@ -22,7 +22,7 @@ const envSet = "CAPTF_CONTRACTTEST_SET"
 func TestNoop(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "contract.html")
 	r := contracttest.TestModule(t, contracttest.Options{Dir: noop, Runtime: runtimetest.OpenTofu(t).Path, Scenarios: []string{"K1"}, Strict: true, Report: page})
-	if r.Verdict != harness.VerdictPassed || r.Scenarios.Passed != 1 || len(r.Checks) < 4 {
+	if r.Verdict != harness.VerdictPassed || r.Scenarios.Passed != 1 || !r.Partial || len(r.Checks) < 4 {
 		t.Errorf("%s: %s %+v", r.Verdict, r.Summary, r.Scenarios)
 	}
 	raw, err := os.ReadFile(page)

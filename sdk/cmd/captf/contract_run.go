@@ -219,6 +219,9 @@ func (t *contractTest) lint(set *runner.Set) {
 // problem is what kept the rest from being tested, with the results that say so.
 func (t *contractTest) finish(problem error, broken ...*harness.Result) error {
 	r := conformance.New(t.definition.Version(), t.modules, t.checks, append(t.results, broken...))
+	if len(t.scenarios) > 0 {
+		r.Narrow()
+	}
 	var err error
 	if t.output == "json" {
 		err = r.JSON(t.stdout)
