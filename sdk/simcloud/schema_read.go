@@ -294,7 +294,7 @@ func (s *schemaReader) schemas(out *map[string]*tfprotov6.Schema, has *map[strin
 		}
 		(*has)[typ] = true
 		if !want(typ) {
-			return s.d.SkipValue()
+			return s.skipSchema(kind, typ)
 		}
 		var j jsonSchema
 		if err := s.decode(&j); err != nil {
@@ -308,6 +308,24 @@ func (s *schemaReader) schemas(out *map[string]*tfprotov6.Schema, has *map[strin
 		s.rec.keep(kind, typ, &j)
 		return nil
 	})
+}
+
+// skipSchema passes over a type that is not wanted, once it is seen to be one:
+// what is wrong with a file is said when it is opened, not when a set needs the type.
+func (s *schemaReader) skipSchema(kind, typ string) error {
+	found := false
+	if s.d.PeekKind() == '{' {
+		if err := s.members(func(name string) error {
+			found = found || name == "block" && s.d.PeekKind() == '{'
+			return s.d.SkipValue()
+		}); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s %s: it is no schema, which is an object with a block", kind, typ)
+	}
+	return nil
 }
 
 func (s *schemaReader) functions(out *Schema) error {

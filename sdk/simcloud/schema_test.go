@@ -55,6 +55,23 @@ func TestBadSchemas(t *testing.T) {
 	}
 }
 
+// What is wrong with a type is said when the file is opened, also of a type
+// that nobody asks for.
+func TestSchemaOfUnwantedTypes(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"resource_schemas":{"x_y":5}}`:                      "resource x_y: it is no schema",
+		`{"resource_schemas":{"x_y":{}}}`:                     "resource x_y: it is no schema",
+		`{"data_source_schemas":{"x_y":{"block":[]}}}`:        "x_y: it is no schema",
+		`{"resource_schemas":{"x_y":{"block":{}}}}`:           "",
+		`{"resource_schemas":{"x_y":{"block":{},"block":5}}}`: "",
+	} {
+		_, err := simcloud.ReadSchema(strings.NewReader(text), simcloud.ReadOptions{Source: "a/b", Types: &simcloud.Types{}})
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: the error is %v, want %q", text, err, says)
+		}
+	}
+}
+
 // A small file that unpacks to a huge one is refused, and never held in memory.
 func TestSchemaBomb(t *testing.T) {
 	simcloud.SetSchemaLimits(t, 2<<20, 16<<20)

@@ -21,7 +21,7 @@ const maxRandom = 100_000
 // addScenarioFlags adds the flags that choose scenarios which are not built in.
 func addScenarioFlags(cmd *cobra.Command, f *harnessFlags) {
 	cmd.Flags().StringArrayVar(&f.scenarioFiles, "scenario-file", nil, "file with a scenario to play, in YAML or JSON; may be repeated (see captf harness list -o yaml)")
-	cmd.Flags().IntVar(&f.random, "random", 0, "number of random scenarios to play, of the seeds from --seed on")
+	cmd.Flags().IntVar(&f.random, "random", 0, "number of random scenarios to play, of the seeds from --seed on; --scenario adds others")
 	if err := cmd.MarkFlagFilename("scenario-file", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was added above
 	}

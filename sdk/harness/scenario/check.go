@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -92,7 +93,7 @@ func (c *checker) gate(path, id string) {
 		}
 	}
 	if !slices.Contains(ids, id) {
-		c.src.fail(path, "there is no gate %q%s; captf harness list -o json lists them", id, meant(id, ids))
+		c.src.fail(path, "there is no gate %q%s", id, cmp.Or(meant(id, ids), alike(id, ids)))
 	}
 }
 
@@ -435,4 +436,24 @@ func stepTitle(s harness.Step) string {
 		parts = append(parts, fmt.Sprintf("maxSurge %d", *s.Ask.MaxSurge))
 	}
 	return "the user asks for " + strings.Join(parts, ", ")
+}
+
+// alike lists the gates of the controller that a wrong id names, or the
+// controllers that have gates.
+func alike(id string, ids []string) string {
+	who, _, _ := strings.Cut(id, "/")
+	var same, whose []string
+	for _, g := range ids {
+		prefix, _, _ := strings.Cut(g, "/")
+		if prefix == who {
+			same = append(same, g)
+		}
+		whose = append(whose, prefix+"/")
+	}
+	if len(same) > 0 {
+		slices.Sort(same)
+		return "; those of " + who + " are " + strings.Join(slices.Compact(same), ", ")
+	}
+	slices.Sort(whose)
+	return "; ids of gates start with " + strings.Join(slices.Compact(whose), ", ")
 }
