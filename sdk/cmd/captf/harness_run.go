@@ -425,6 +425,8 @@ func (r *harnessRun) play(ctx context.Context, s harness.Scenario) (*harness.Res
 	if err != nil {
 		if ctx.Err() != nil {
 			err = broken(ctx, placeless(err, scratch))
+		} else {
+			err = r.offerSimulation(err)
 		}
 		if names(err, scratch) {
 			r.tellKept(scratch)

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/captf-toolkit/captf/sdk/harness"
 	"github.com/captf-toolkit/captf/sdk/harness/runner"
+	"github.com/captf-toolkit/captf/sdk/module"
+	"github.com/captf-toolkit/captf/sdk/runtime"
 	"github.com/captf-toolkit/captf/sdk/simcloud"
 	"github.com/captf-toolkit/captf/sdk/simcloud/persona"
 	"github.com/captf-toolkit/captf/sdk/simcloud/schemas"
@@ -57,6 +60,34 @@ func catalogOf(files []string) (*simcloud.Catalog, error) {
 		}
 	}
 	return catalog, nil
+}
+
+// offerSimulation says of an init that failed that the set can be played without
+// its providers, where every one of them has a built-in schema.
+func (r *harnessRun) offerSimulation(err error) error {
+	failed, ok := errors.AsType[*runtime.RunError](err)
+	if !ok || failed.Step != runtime.StepInit || r.simulate {
+		return err
+	}
+	var dirs []string
+	for _, role := range r.modules.Roles() {
+		dirs = append(dirs, r.modules.Dir(role))
+	}
+	reader := module.OpenTofu
+	if r.binary.Kind == runtime.Terraform {
+		reader = module.Terraform
+	}
+	required, readErr := runner.Requirements(dirs, reader)
+	known, knownErr := simcloud.NewCatalog(schemas.Files).Entries()
+	if readErr != nil || knownErr != nil || len(required) == 0 {
+		return err
+	}
+	for _, need := range required {
+		if !slices.ContainsFunc(known, func(e simcloud.Entry) bool { return e.Source == need.Source }) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w; with --simulate the set is played without its providers", err)
 }
 
 // cloudFile is where a simulated cloud is kept beside states that are kept.

@@ -421,6 +421,12 @@ func TestHarnessCannotRun(t *testing.T) {
 			},
 			parts: []string{"initialising the machine module", "registry.invalid", "machine/net.tf:1:1"},
 		},
+		"provider with a built-in schema": {
+			set: func(t *testing.T) string {
+				return tiny(t, map[string]string{"machine/versions.tf": "terraform {\n  required_providers {\n    aws = {\n      source  = \"hashicorp/aws\"\n      version = \"99999.0.0\"\n    }\n  }\n}\n"})
+			},
+			parts: []string{"initialising the machine module", "with --simulate the set is played without its providers"},
+		},
 
 		"no such set":      {set: func(*testing.T) string { return "no-such-set" }, parts: []string{"no-such-set", "no such file or directory"}},
 		"no machine":       {set: func(t *testing.T) string { d := tiny(t, nil); _ = os.RemoveAll(filepath.Join(d, "machine")); return d }, parts: []string{"it has no directory machine", "it has cluster"}},
