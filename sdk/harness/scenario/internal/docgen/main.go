@@ -6,6 +6,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -14,15 +15,18 @@ import (
 	"github.com/captf-toolkit/captf/sdk/harness/scenario"
 )
 
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "docgen: expected the directory to write to as the one argument")
-		os.Exit(3)
+func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+
+func run(args []string, stderr io.Writer) int {
+	if len(args) != 1 {
+		fmt.Fprintln(stderr, "docgen: expected the directory to write to as the one argument")
+		return 3
 	}
-	if err := write(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "docgen:", err)
-		os.Exit(2)
+	if err := write(args[0]); err != nil {
+		fmt.Fprintln(stderr, "docgen:", err)
+		return 2
 	}
+	return 0
 }
 
 func write(dir string) error {
