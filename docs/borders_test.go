@@ -36,9 +36,9 @@ var borders = []border{
 		reason: "the contract is data and rules that everything else stands on",
 	},
 	{
-		from:   []string{"contract/...", "lint/...", "scaffold/...", "sdk/...", "images/..."},
+		from: []string{"contract/...", "lint/...", "scaffold/...", "sdk/...", "images/..."}, except: []string{"sdk/diagnose/...", "sdk/move/...", "sdk/cmd/captf"},
 		never:  kubernetes,
-		reason: "authors' tools are small binaries that know no cluster",
+		reason: "authors' tools are small and know no cluster; captf's commands for clusters are the exception",
 	},
 	{
 		from:   []string{"contract/...", "lint/...", "scaffold/...", "sdk/...", "images/..."},
@@ -49,6 +49,22 @@ var borders = []border{
 		from:   []string{"provider/..."},
 		never:  []string{"lint/...", "scaffold/...", "sdk/harness/...", "sdk/cmd/..."},
 		reason: "the manager runs what passed the authors' tools and does not carry them",
+	},
+	{
+		from:   []string{"provider/testenv/..."},
+		only:   []string{"provider/testenv/...", "images/source/...", "images/rootfs/...", "images/unpack", "images/ctxio", "images/binary", "images/regular"},
+		reason: "a control plane and a kubelet for tests serve any project's tests",
+	},
+	{
+		from: []string{"provider/api/...", "provider/internal/...", "provider/cmd/..."}, except: []string{"provider/internal/realtest/..."},
+		never:  []string{"provider/testenv/..."},
+		reason: "the manager and the runner carry no control plane",
+	},
+	{
+		from:   []string{"sdk/move"},
+		never:  []string{"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...", "os/exec", "net", "net/http"},
+		direct: true,
+		reason: "the rules of a move read objects by an interface, so that files can stand in for an API server",
 	},
 	{
 		from:   []string{"sdk/module/..."},
@@ -91,9 +107,20 @@ var borders = []border{
 		reason: "a simulated cloud knows providers and their schemas, and nothing of what they are used for",
 	},
 	{
-		from: []string{"..."}, except: []string{"sdk/simcloud/...", "sdk/harness/runner/...", "sdk/cmd/captf/...", "sdk/contracttest/...", "images/imagetest/..."},
+		from: []string{"..."}, except: []string{"sdk/simcloud/...", "sdk/harness/runner/...", "sdk/cmd/captf/...", "sdk/contracttest/...", "images/imagetest/...", "provider/internal/realtest/internal/tool"},
 		never:  []string{"sdk/simcloud/...", "github.com/hashicorp/terraform-plugin-go/..."},
 		reason: "the plugin protocol is for simulating providers; the engine, the linter and the scaffolder work without it",
+	},
+	{
+		from:   []string{"sdk/diagnose"},
+		never:  []string{"k8s.io/client-go/...", "sigs.k8s.io/...", "net", "net/http", "os/exec"},
+		direct: true,
+		reason: "a diagnosis is a function of objects, and its tests need no cluster; sdk/diagnose/kube reads one",
+	},
+	{
+		from:   []string{"sdk/diagnose/..."},
+		only:   []string{"sdk/diagnose/..."},
+		reason: "a cluster of any provider is judged by its objects alone",
 	},
 	{
 		from:   []string{"sdk/report/..."},
@@ -106,8 +133,11 @@ var borders = []border{
 		reason: "a control plane is a table that commands choose; the engine and the runner work with any",
 	},
 	{
-		from: []string{"..."}, except: []string{"contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/module/readmetest", "sdk/contracttest/..."},
-		never:  []string{"testing", "contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/module/readmetest"},
+		from: []string{"..."}, except: []string{"contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/module/readmetest", "sdk/contracttest/...", "provider/testenv/tools", "provider/internal/controllers/controllerstest"},
+		never: []string{
+			"testing", "contract/golden", "sdk/runtime/runtimetest", "images/imagetest", "sdk/module/readmetest", "provider/testenv/tools",
+			"provider/internal/controllers/controllerstest", "provider/internal/controllers/instant",
+		},
 		direct: true,
 		reason: "support for tests does not belong in binaries",
 	},

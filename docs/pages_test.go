@@ -192,7 +192,7 @@ func runBlock(ctx context.Context, tools, dir, home, script string) (output stri
 	return out.String(), 0, err
 }
 
-// commands is a directory with what a reader has on PATH: captf and tfcapi-lint built from this tree, and OpenTofu.
+// commands is a directory with what a reader has on PATH: captf, tfcapi-lint and the provider's runner built from this tree, and OpenTofu.
 func commands(t *testing.T) string {
 	t.Helper()
 	dir, err := buildCommands()
@@ -201,7 +201,7 @@ func commands(t *testing.T) string {
 	}
 	tools := t.TempDir()
 	links := map[string]string{"tofu": runtimetest.OpenTofu(t).Path}
-	for _, name := range []string{"captf", "tfcapi-lint"} {
+	for _, name := range []string{"captf", "tfcapi-lint", "runner"} {
 		links[name] = filepath.Join(dir, name)
 	}
 	for name, target := range links {
@@ -219,7 +219,7 @@ var buildCommands = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtCommands = dir
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./sdk/cmd/captf", "./lint/cmd/tfcapi-lint")
+	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./sdk/cmd/captf", "./lint/cmd/tfcapi-lint", "./provider/cmd/runner")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the commands: %w\n%s", err, out)

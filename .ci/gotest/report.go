@@ -172,8 +172,9 @@ func (r *report) short(pkg string) string {
 	return strings.TrimPrefix(pkg, r.module+"/")
 }
 
-// summary prints what a reader needs after the last package; the counts are the last line.
-func (r *report) summary() {
+// summary prints what a reader needs after the last package, the packages below their floors among it: a build server may
+// show no more than the end. The counts are the last line.
+func (r *report) summary(below []string) {
 	if len(r.skips) > 0 {
 		fmt.Fprintln(r.out, "\nskipped:")
 		for _, s := range r.skips {
@@ -187,6 +188,9 @@ func (r *report) summary() {
 				fmt.Fprintf(r.out, "  %s\n", strings.TrimSpace(r.short(pkg)+" "+test))
 			}
 		}
+	}
+	if len(below) > 0 {
+		fmt.Fprintf(r.out, "\ncoverage too low:\n  %s\n", strings.Join(below, "\n  "))
 	}
 	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,14 +123,71 @@ func TestFloors(t *testing.T) {
 
 func TestExemptionOfAPackageThatIsGone(t *testing.T) {
 	var out bytes.Buffer
-	if !(coverage{}).judge(&out, true) {
-		t.Error("a whole run without the exempt packages is fine")
+	if got, want := len((coverage{}).judge(&out, true)), len(exempt); got != want {
+		t.Errorf("%d things are wrong with a whole run without the exempt packages, want %d", got, want)
 	}
 	if got, want := strings.Count(out.String(), "does not exist"), len(exempt); got != want {
 		t.Errorf("named %d stale exemptions, want %d:\n%s", got, want, out.String())
 	}
-	if (coverage{}).judge(&out, false) {
+	if len((coverage{}).judge(&out, false)) > 0 {
 		t.Error("a run of some packages complains about others")
+	}
+}
+
+func TestLowCoverageIsToldAtTheEnd(t *testing.T) {
+	var out bytes.Buffer
+	below := coverage{"contract": {covered: 1, all: 2}, "sdk": {covered: 2, all: 2}}.judge(&out, false)
+	if len(below) != 1 {
+		t.Fatalf("below their floors: %q", below)
+	}
+	out.Reset()
+	newReport(&out, "m").summary(below)
+	if got := out.String(); !strings.Contains(got, "coverage too low:\n  contract ") || !strings.Contains(got, "50.0 %   BELOW its floor of 80 %") {
+		t.Errorf("printed %q", got)
+	}
+}
+
+func TestTheSlowestBeginFirst(t *testing.T) {
+	for _, pkg := range slowest {
+		if _, err := os.Stat(filepath.Join("..", "..", pkg)); err != nil {
+			t.Error(err)
+		}
+	}
+	args := options{packages: []string{everything}}.goTestArgs(false, "")
+	if got, want := args[len(args)-len(slowest)-1:], slowest[0]; got[0] != "./"+want || got[len(got)-1] != everything {
+		t.Errorf("the packages are %q", got)
+	}
+	if args := (options{packages: []string{"./good"}}).goTestArgs(false, ""); slices.Contains(args, "./"+slowest[0]) {
+		t.Errorf("a run of one package runs %q", args)
+	}
+}
+
+func TestPlainTestsRunAgainWithoutTheRaceDetector(t *testing.T) {
+	for _, p := range plain {
+		if _, err := os.Stat(filepath.Join("..", "..", p.pkg)); err != nil {
+			t.Error(err)
+		}
+	}
+	all := options{race: true, floors: true, packages: []string{everything}}.plainArgs(true)
+	if len(all) != len(plain) {
+		t.Fatalf("a whole run has %d plain ones, want %d", len(all), len(plain))
+	}
+	for n, p := range plain {
+		if args := all[n]; slices.Contains(args, "-race") || !slices.Contains(args, "-count=1") || !slices.Equal(args[len(args)-3:], []string{"-run", p.run, "./" + p.pkg}) {
+			t.Errorf("the arguments are %q", args)
+		}
+	}
+	if one := (options{race: true, packages: []string{"./" + plain[0].pkg}}).plainArgs(false); len(one) != 1 {
+		t.Errorf("a run of that package has the plain ones %q", one)
+	}
+	for _, o := range []options{
+		{race: false, packages: []string{everything}},
+		{race: true, run: "TestX", packages: []string{everything}},
+		{race: true, packages: []string{"./good"}},
+	} {
+		if args := o.plainArgs(true); len(args) > 0 {
+			t.Errorf("%+v has the plain ones %q", o, args)
+		}
 	}
 }
 

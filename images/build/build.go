@@ -269,11 +269,8 @@ func (b *builder) runtimeEntries(e *executable) ([]entry, error) {
 	}
 	tmp := dir("tmp", 0)
 	tmp.mode = 0o1777
-	out = append(out, tmp, dir("captf", 0), dir("etc", 0), dir("usr", 0), dir("usr/local", 0), dir("usr/local/bin", 0),
-		text("etc/passwd", []byte(fmt.Sprintf("root:x:0:0:root:/root:/usr/sbin/nologin\n%s:x:%d:%d:%s:%s:/usr/sbin/nologin\n",
-			image.UserName, image.UserID, image.UserID, image.UserName, image.Home))),
-		text("etc/group", []byte(fmt.Sprintf("root:x:0:\n%s:x:%d:\n", image.UserName, image.UserID))),
-	)
+	out = append(out, tmp, dir("captf", 0), dir("etc", 0), dir("usr", 0), dir("usr/local", 0), dir("usr/local/bin", 0))
+	out = append(out, users()...)
 	if b.ca != nil {
 		out = append(out, dir("etc/ssl", 0), dir("etc/ssl/certs", 0), text("etc/ssl/certs/ca-certificates.crt", b.ca))
 	}

@@ -445,9 +445,15 @@ func TestAuth(t *testing.T) {
 		if !errors.Is(err, source.ErrAuth) || strings.Contains(err.Error(), "another-secret") {
 			t.Errorf("got error %v", err)
 		}
+		if err := publish.Check([]name.Tag{tag}, o); !errors.Is(err, source.ErrAuth) || strings.Contains(err.Error(), "another-secret") {
+			t.Errorf("asked before, got error %v", err)
+		}
 	}
 	right := &authn.Basic{Username: user, Password: password}
 	o.Keychain = keychain{right}
+	if err := publish.Check([]name.Tag{tag}, o); err != nil {
+		t.Error(err)
+	}
 	report, err := publish.Publish(t.Context(), setOf(t, index(t)), []name.Tag{tag}, o)
 	if err != nil {
 		t.Fatal(err)

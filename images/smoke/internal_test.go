@@ -1,8 +1,6 @@
 package smoke
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -41,22 +39,5 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 	if l.Len() != maxOutput {
 		t.Errorf("kept %d bytes, want %d", l.Len(), maxOutput)
-	}
-}
-
-// TestRemoveAll: what an image makes unreadable is removed as well.
-func TestRemoveAll(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "image")
-	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := removeAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("it is still there: %v", err)
 	}
 }

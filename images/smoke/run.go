@@ -16,6 +16,7 @@ import (
 	"github.com/captf-toolkit/captf/contract/image"
 	"github.com/captf-toolkit/captf/images/binary"
 	"github.com/captf-toolkit/captf/images/rootfs"
+	"github.com/captf-toolkit/captf/images/unpack"
 	"github.com/captf-toolkit/captf/sdk/module"
 )
 
@@ -124,9 +125,9 @@ func Run(ctx context.Context, files *rootfs.FS, o Options) (_ *Report, err error
 	if err != nil {
 		return nil, fmt.Errorf("making a directory to unpack the image: %w", err)
 	}
-	defer func() { err = errors.Join(err, removeAll(dir)) }()
+	defer func() { err = errors.Join(err, unpack.Remove(dir)) }()
 	start := time.Now()
-	size, err := unpack(ctx, files, filepath.Join(dir, "rootfs"))
+	size, err := unpack.Into(ctx, files, filepath.Join(dir, "rootfs"), unpack.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +270,7 @@ func (t *trial) step(ctx context.Context, name string, args ...string) ([]byte, 
 // unmet says what a runtime that could not be started needs and the image does
 // not have, "" for nothing: the system's error names the runtime, which is there.
 func (t *trial) unmet() string {
-	f, err := os.OpenInRoot(t.box.rootfs(), local(t.runtime))
+	f, err := os.OpenInRoot(t.box.rootfs(), unpack.Local(t.runtime))
 	if err != nil {
 		return ""
 	}

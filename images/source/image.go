@@ -111,8 +111,12 @@ func (s *Source) config(ctx context.Context, m *v1.Manifest) ([]byte, *v1.Config
 	if err := checkDescriptor(op, "the config", m.Config); err != nil {
 		return nil, nil, err
 	}
-	if m.Config.Size > MaxConfig {
-		return nil, nil, fail(ErrTooLarge, op, "the manifest says that it has %d bytes, more than %d MiB", m.Config.Size, MaxConfig>>20)
+	limit := int64(MaxConfig)
+	if s.opts.MaxConfig > 0 {
+		limit = min(limit, s.opts.MaxConfig)
+	}
+	if m.Config.Size > limit {
+		return nil, nil, fail(ErrTooLarge, op, "the manifest says that it has %d bytes, more than %d MiB", m.Config.Size, limit>>20)
 	}
 	r, err := s.newBlobReader(ctx, m.Config, false)
 	if err != nil {

@@ -42,6 +42,9 @@ type Options struct {
 	// Transport talks to registries; nil is one with proxies from the
 	// environment and the system's certificates.
 	Transport http.RoundTripper
+	// MaxConfig lowers the limit of an image config, in bytes; zero is the limit
+	// of the same name.
+	MaxConfig int64
 	// TempDir is where a blob is spooled when it has to be; empty is the
 	// system's directory for temporary files.
 	TempDir string

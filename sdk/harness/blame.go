@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -412,9 +413,11 @@ func (p *play) exportsMatter(m *Membership, in *contract.MachineInputs) bool {
 	return false
 }
 
-// works tries a run on an object of its own; what it made is destroyed at the end.
+// works tries a run on an object of its own; what it made is destroyed at the end. No two tries share an object: they would share a
+// state, and what one of them made could then not be destroyed with the inputs of the other.
 func (p *play) works(role contract.Role, op Op, in contract.Inputs) bool {
-	name := p.probeName("blame")
+	name := p.tryName()
+	p.tries++
 	in.Common().Object.Name = name
 	d := &drill{p: p, ctx: p.ctx, name: "the cause of a failure", role: role, live: map[string]contract.Inputs{}, done: make(chan struct{})}
 	close(d.done)
@@ -422,6 +425,9 @@ func (p *play) works(role contract.Role, op Op, in contract.Inputs) bool {
 	run := d.run(op, name, in)
 	return run != nil && !run.Failed
 }
+
+// tryName is the name of the object of the next try.
+func (p *play) tryName() string { return p.probeName("blame", strconv.Itoa(p.tries+1)) }
 
 // declines tells that a module refuses what a scenario asks it and what it may
 // refuse: packed bootstrap data, with a condition of its own.
@@ -447,7 +453,7 @@ func (p *play) blameSpelling(in *contract.MachineInputs) (blamed, bool) {
 	}
 	if in.Object.Name != in.MachineName {
 		other := *in
-		other.MachineName = p.probeName("blame") // as works names the object
+		other.MachineName = p.tryName() // as works names the object
 		if p.works(contract.RoleMachine, OpApply, &other) {
 			return blamed{id: "CP-052", why: "the same apply with captf_object.name equal to machine_name succeeds"}, true
 		}

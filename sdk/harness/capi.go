@@ -26,7 +26,7 @@ var (
 		Source: "control-planes.md 1.1 #6.5",
 	}
 	gateMachineSet = Gate{
-		ID: "capi/machineset-preflight", WaitsFor: "a control plane that is initialised and not being upgraded",
+		ID: "capi/machineset-preflight", WaitsFor: "a control plane that has a first Machine and is not being upgraded",
 		Source: "control-planes.md 7", Retry: 15 * time.Second,
 	}
 	gatePoolNodes = Gate{
@@ -62,14 +62,15 @@ func (p *play) reconcileCluster() bool {
 		return p.deleteCluster()
 	}
 	changed := false
+	// One pass copies both; the spec is written before the status (util/patch of Cluster API).
+	if i.Provisioned && !c.Endpoint.Valid() && p.infraEndpoint.Valid() {
+		c.Endpoint = p.infraEndpoint
+		p.tell(EventEndpointCopied, "cluster-api", "Cluster/"+c.Name, fmt.Sprintf("copies the endpoint %s:%d", c.Endpoint.Host, c.Endpoint.Port))
+		changed = true
+	}
 	if i.Provisioned && !c.InfrastructureProvisioned {
 		c.InfrastructureProvisioned = true
 		p.tell(EventProvisioned, "cluster-api", "Cluster/"+c.Name, "infrastructure is provisioned")
-		changed = true
-	}
-	if c.InfrastructureProvisioned && !c.Endpoint.Valid() && p.infraEndpoint.Valid() {
-		c.Endpoint = p.infraEndpoint
-		p.tell(EventEndpointCopied, "cluster-api", "Cluster/"+c.Name, fmt.Sprintf("copies the endpoint %s:%d", c.Endpoint.Host, c.Endpoint.Port))
 		changed = true
 	}
 	if i.Cluster != nil && i.Provisioned {
@@ -136,8 +137,11 @@ func (p *play) deleteCluster() bool {
 	return false
 }
 
-// reconcileWorkers is the MachineSet controller: it makes all missing replicas
-// in one pass.
+// workerSurge is how many workers a rollout adds, as MachineDeployments do by default.
+const workerSurge = 1
+
+// reconcileWorkers is a MachineDeployment with its MachineSets: all missing
+// replicas are made in one pass, but for those that take the place of others.
 func (p *play) reconcileWorkers() bool {
 	w := p.w
 	if w.Spec.Deleted {
@@ -147,18 +151,21 @@ func (p *play) reconcileWorkers() bool {
 		return true
 	}
 	changed := false
-	for workers := w.Workers(); len(workers) > w.Spec.Workers; workers = workers[:len(workers)-1] {
+	for workers := w.Workers(); len(workers) > w.Spec.Workers && !w.outdatedWorkers(); workers = workers[:len(workers)-1] {
 		changed = p.deleteMachine(workers[len(workers)-1], "machineset") || changed // the newest, so that the story is the same again
 	}
-	if changed || len(w.Workers()) >= w.Spec.Workers {
-		return changed
+	missing := p.missingWorkers()
+	if changed || missing <= 0 {
+		return p.rollWorkers() || changed
 	}
 	if !p.open(&w.Spec, gateMachineSet, func() (bool, any) {
-		if !w.Cluster.ControlPlaneInitialized {
+		// A control plane is provisioning until its status has the version of a Machine
+		// (internal/contract IsProvisioning of Cluster API), not until it is initialised.
+		if p.counted[true] == 0 {
 			return false, &w.ControlPlane
 		}
 		for _, m := range w.ControlPlaneMachines() {
-			if w.Outdated(m) {
+			if m.Version != w.Spec.Version {
 				return false, m
 			}
 		}
@@ -166,11 +173,47 @@ func (p *play) reconcileWorkers() bool {
 	}) {
 		return false
 	}
-	for n := len(w.Workers()); n < w.Spec.Workers; n++ {
+	for range missing {
 		name := fmt.Sprintf("%s-md-%s", w.Cluster.Name, p.suffix())
-		p.addMachine(&Machine{Name: name, Revision: w.Spec.Revision, Version: w.Spec.Version}, name, "machineset")
+		p.addMachine(&Machine{Name: name, Revision: w.Spec.WorkerRevision, Version: w.Spec.WorkerVersion}, name, "machineset")
 	}
 	return true
+}
+
+// missingWorkers is how many workers are to be made: a rollout makes one more
+// than are asked for, and the next when one that is outdated is gone
+// (machinedeployment/mdutil NewMSNewReplicas of Cluster API).
+func (p *play) missingWorkers() int {
+	w := p.w
+	current, most := 0, w.Spec.Workers
+	for _, m := range w.Workers() {
+		if w.Outdated(m) {
+			most = w.Spec.Workers + workerSurge
+		} else {
+			current++
+		}
+	}
+	return min(w.Spec.Workers-current, most-len(w.Workers()))
+}
+
+// rollWorkers deletes an outdated worker when those in its place are there.
+func (p *play) rollWorkers() bool {
+	var oldest *Machine
+	ready := 0
+	for _, m := range p.w.Workers() {
+		switch {
+		case m.Deleting:
+			return false
+		case m.Node != nil:
+			ready++
+		case !p.w.Outdated(m):
+			return false
+		}
+		if oldest == nil && p.w.Outdated(m) {
+			oldest = m
+		}
+	}
+	return oldest != nil && ready > p.w.Spec.Workers && p.deleteMachine(oldest, "machineset")
 }
 
 // addMachine creates a machine with its bootstrap config and TerraformMachine.
@@ -447,7 +490,7 @@ func (p *play) reconcilePool() bool {
 			return false
 		}
 		name := w.Cluster.Name + "-mp"
-		w.Pool = &Pool{Name: name, Replicas: w.Spec.PoolSize, Version: w.Spec.Version,
+		w.Pool = &Pool{Name: name, Replicas: w.Spec.PoolSize, Version: w.Spec.WorkerVersion,
 			Infra: &Infra{Role: contract.RoleMachinePool, Name: name}}
 		p.poolMade = true
 		p.record(StoryStep{
@@ -486,12 +529,12 @@ func (p *play) reconcilePool() bool {
 	return p.countPoolNodes()
 }
 
-// upgradePool gives the pool the version of the Cluster's topology, once the
-// control plane has it.
+// upgradePool gives the pool the version of workers, once the control plane has
+// it.
 func (p *play) upgradePool() bool {
 	w := p.w
 	pool := w.Pool
-	if pool.Version == w.Spec.ClusterVersion {
+	if pool.Version == w.Spec.WorkerVersion {
 		return false
 	}
 	for _, m := range w.ControlPlaneMachines() {
@@ -499,7 +542,7 @@ func (p *play) upgradePool() bool {
 			return false
 		}
 	}
-	pool.Version = w.Spec.ClusterVersion
+	pool.Version = w.Spec.WorkerVersion
 	p.tell(EventAsked, "topology", pool.Ref(), "is upgraded to "+pool.Version)
 	return true
 }

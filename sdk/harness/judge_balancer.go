@@ -149,7 +149,8 @@ func (p *play) observeAttachments(in *contract.MachineInputs, run *Run) {
 		return
 	}
 	role := contract.RoleMachine
-	if len(p.w.Machines) == 1 && len(p.members(run.Resources)) > 0 {
+	applied := p.w.MachinesWhere(func(m *Machine) bool { return m.Infra.Run != nil }) // a worker's Machine may be there, and wait
+	if len(applied) == 1 && len(p.members(run.Resources)) > 0 {
 		p.rec.pass("CP-034", role, "the apply of the first machine ends while there is no other")
 	}
 	attached := balancer.Attachments(run.Resources)

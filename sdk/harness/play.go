@@ -45,6 +45,8 @@ type Config struct {
 	// Watch sees the world whenever nothing changes any more at a point in time;
 	// it must change nothing. Nil does not look.
 	Watch func(*World)
+	// probed are the roles whose modules are probed, nil for all that the story meets.
+	probed []contract.Role
 }
 
 // controller is one reconcile function; it reports that it changed something.
@@ -108,6 +110,8 @@ type play struct {
 	raceRun bool
 
 	drills []*drill
+	// tries counts the runs that were tried to find the cause of a failure.
+	tries int
 	// probing, probingMachines and probingPool tell that the drills of a role were started.
 	probing, probingMachines, probingPool bool
 	// first are the outputs of the cluster's first apply.

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -32,6 +33,9 @@ type drill struct {
 
 // probe starts a drill.
 func (p *play) probe(name string, role contract.Role, run func(d *drill)) {
+	if p.cfg.probed != nil && !slices.Contains(p.cfg.probed, role) {
+		return
+	}
 	d := &drill{p: p, ctx: p.ctx, name: name, role: role, live: map[string]contract.Inputs{}, done: make(chan struct{})}
 	p.drills = append(p.drills, d)
 	go func() {

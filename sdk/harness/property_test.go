@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"strings"
 	"sync"
@@ -63,6 +64,14 @@ func (o *overlap) watch(s *harnesstest.Set) {
 // cluster overlap nothing, a machine is applied once, the cluster twice, and
 // nothing is left behind.
 func TestInvariants(t *testing.T) {
+	if raceDetector { // which watches a tenth, as in TestRandomStories
+		checks := flag.Lookup("rapid.checks").Value
+		before := checks.String()
+		if err := checks.Set("10"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = checks.Set(before) })
+	}
 	for _, plane := range []*harness.ControlPlane{kcp.New(), rke2.New()} {
 		t.Run(plane.Name, func(t *testing.T) { invariants(t, plane) })
 	}

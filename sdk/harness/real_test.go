@@ -73,7 +73,7 @@ type realCase struct {
 	ControlPlane string `json:"controlPlane"`
 	// Registration is the registration method, "" for the default.
 	Registration string `json:"registration"`
-	// Probes tells that the probes run too.
+	// Probes tells that the probes run too: those of the roles that the folder changes.
 	Probes bool `json:"probes"`
 	// Failed are the requirements that fail, and no others.
 	Failed []string `json:"failed"`
@@ -108,9 +108,19 @@ func TestCases(t *testing.T) {
 			if err := json.Unmarshal(raw, &want); err != nil {
 				t.Fatalf("reading %s: %v", folder, err)
 			}
+			var changed, played []contract.Role
+			for _, role := range contract.Roles() {
+				if _, err := os.Stat(filepath.Join(folder, string(role))); err == nil {
+					changed = append(changed, role)
+				}
+				// Where the story makes no pool, the set has no module for one: init would be all that runs of it.
+				if role != contract.RoleMachinePool || want.Scenario == "create" {
+					played = append(played, role)
+				}
+			}
 			dir := t.TempDir()
-			overlay(t, noop, dir)
-			overlay(t, folder, dir)
+			overlay(t, noop, dir, played)
+			overlay(t, folder, dir, contract.Roles())
 			modules := realModules(t, binary, dir)
 			cfg := config(t, modules, "K1", 1)
 			if want.ControlPlane == "rke2" {
@@ -122,6 +132,9 @@ func TestCases(t *testing.T) {
 				cfg.Scenario.Steps = []harness.Step{harness.StepCreate, harness.StepDelete}
 			}
 			cfg.Scenario.Probes = want.Probes
+			// The probes of the modules that are as they were say here what they say in TestLifeOnRealRuntimes, with
+			// seventy processes a case. That a fault fails no probe of another role is what TestFaults shows.
+			cfg.ProbeOnly(changed...)
 			result, err := harness.Play(context.Background(), cfg)
 			if err != nil {
 				t.Fatalf("playing: %v", err)
@@ -167,10 +180,10 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// overlay copies the role directories of a set over another.
-func overlay(t *testing.T, from, to string) {
+// overlay copies the directories of the given roles, where a set has them, over another.
+func overlay(t *testing.T, from, to string, roles []contract.Role) {
 	t.Helper()
-	for _, role := range contract.Roles() {
+	for _, role := range roles {
 		root := filepath.Join(from, string(role))
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {

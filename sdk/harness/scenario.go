@@ -126,9 +126,12 @@ type Ask struct {
 	MaxSurge *int
 	// Upgrade asks for the control plane's next Kubernetes version, which rolls it.
 	Upgrade bool
-	// Topology gives the next version to the cluster's and the pool's modules too,
-	// as a Cluster with a topology does (K13).
+	// Topology gives the next version to the cluster's module, to workers and to the
+	// pool too, as a Cluster with a topology does (K13).
 	Topology bool
+	// WorkerTemplate rolls the workers to a new machine
+	// template, and gives them and the pool the version of the control plane.
+	WorkerTemplate bool
 	// Template rolls the control plane to a new machine template.
 	Template bool
 	// Endpoint gives the Cluster an endpoint.
@@ -219,6 +222,7 @@ var (
 func (a *Ask) apply(s *Spec, cp *ControlPlane) {
 	if s.Revision == 0 {
 		s.Revision, s.MaxSurge, s.Version, s.ClusterVersion = 1, 1, cp.Version, cp.Version
+		s.WorkerRevision, s.WorkerVersion = 1, cp.Version
 	}
 	for _, set := range []struct {
 		from *int
@@ -236,6 +240,10 @@ func (a *Ask) apply(s *Spec, cp *ControlPlane) {
 	}
 	if a.Topology {
 		s.ClusterVersion = s.Version
+	}
+	if a.Topology || a.WorkerTemplate {
+		s.WorkerRevision++
+		s.WorkerVersion = s.Version
 	}
 	s.Deleted = s.Deleted || a.Delete
 	s.ControlPlaneDeleted = s.ControlPlaneDeleted || a.DeleteControlPlane
@@ -257,7 +265,7 @@ func asAsked(w *World) bool {
 		return false
 	}
 	for _, m := range w.Machines {
-		if m.Deleting || m.Node == nil || m.Infra.settling || m.Unhealthy != "" || (m.ControlPlane && w.Outdated(m)) {
+		if m.Deleting || m.Node == nil || m.Infra.settling || m.Unhealthy != "" || w.Outdated(m) {
 			return false
 		}
 	}
@@ -269,7 +277,7 @@ func asAsked(w *World) bool {
 
 func poolReady(w *World) bool {
 	p := w.Pool
-	return p.Replicas == w.Spec.PoolSize && p.Version == w.Spec.ClusterVersion && p.Infra.Provisioned && p.Infra.Running == "" && !p.Infra.settling &&
+	return p.Replicas == w.Spec.PoolSize && p.Version == w.Spec.WorkerVersion && p.Infra.Provisioned && p.Infra.Running == "" && !p.Infra.settling &&
 		!p.Infra.unapplied && p.Infra.Pool != nil && p.Infra.Pool.Replicas != nil &&
 		int(*p.Infra.Pool.Replicas) == p.Replicas && p.Nodes == p.Replicas
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -73,4 +74,43 @@ func bytesSum(data []byte) int {
 		sum += (n + 1) * int(b)
 	}
 	return sum
+}
+
+// TestTriesDoNotShareAnObject: what is tried to find the cause of a failure is tried on objects of its own. Two tries on one would
+// share a state, and what the first made could not be destroyed with the inputs of the second.
+func TestTriesDoNotShareAnObject(t *testing.T) {
+	set := harnesstest.New(contract.Roles()...)
+	var mu sync.Mutex
+	applied := map[string][][]byte{}
+	set.Fail = func(op harness.Op, object string, in contract.Inputs) string {
+		m, ok := in.(*contract.MachineInputs)
+		if !ok || !strings.Contains(object, "probe-blame") {
+			if ok && op == harness.OpApply && breaksOverGzip(m) {
+				return "Error in function call"
+			}
+			return ""
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if op == harness.OpApply {
+			applied[object] = append(applied[object], m.Bootstrap.Data)
+		}
+		if breaksOverGzip(m) {
+			return "Error in function call"
+		}
+		return ""
+	}
+	cfg := configRKE2(t, set, "R5", 1)
+	result, err := harness.Play(context.Background(), cfg)
+	if err != nil {
+		t.Fatalf("playing: %v", err)
+	}
+	if len(applied) < 2 {
+		t.Fatalf("there were tries on %d objects, want several\n%s", len(applied), story(result))
+	}
+	for object, payloads := range applied {
+		if len(payloads) != 1 {
+			t.Errorf("%s was applied %d times", object, len(payloads))
+		}
+	}
 }

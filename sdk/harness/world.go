@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/captf-toolkit/captf/contract"
@@ -68,8 +69,12 @@ type Spec struct {
 	// Version is the control plane's Kubernetes version.
 	Version string
 	// ClusterVersion is the version of the Cluster's topology, which the cluster's
-	// and the pool's modules get.
+	// module gets.
 	ClusterVersion string
+	// WorkerRevision is the number of the workers' template; a higher one rolls the workers.
+	WorkerRevision int
+	// WorkerVersion is the Kubernetes version of workers and pools.
+	WorkerVersion string
 	// Deleted tells that the user deleted the Cluster.
 	Deleted bool
 	// ControlPlaneDeleted tells that the user deleted the control-plane object alone.
@@ -301,8 +306,15 @@ func (w *World) infras() []*Infra {
 // Outdated tells that the machine was made from an older template than the
 // present one.
 func (w *World) Outdated(m *Machine) bool {
+	if !m.ControlPlane {
+		return m.Revision != w.Spec.WorkerRevision
+	}
 	return m.Revision != w.Spec.Revision
 }
+
+// outdatedWorkers tells that a worker was made from an older template than the
+// present one.
+func (w *World) outdatedWorkers() bool { return slices.ContainsFunc(w.Workers(), w.Outdated) }
 
 // String returns the world's state on one line, for a failing test.
 func (w *World) String() string {

@@ -40,6 +40,14 @@ func (k Kind) Title() string {
 	return string(k)
 }
 
+// Oldest is the oldest version that is accepted, such as 1.6.0; empty for a kind that is not known.
+func (k Kind) Oldest() string {
+	if floor := floors[k]; floor != nil {
+		return floor.String()
+	}
+	return ""
+}
+
 // Oldest versions that run modules of the contract (modules.md 1.2).
 var floors = map[Kind]*version.Version{
 	OpenTofu:  version.Must(version.NewVersion("1.6.0")),

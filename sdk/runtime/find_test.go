@@ -14,6 +14,14 @@ import (
 	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
 )
 
+func TestOldest(t *testing.T) {
+	for kind, want := range map[runtime.Kind]string{runtime.OpenTofu: "1.6.0", runtime.Terraform: "1.5.0", "pulumi": ""} {
+		if got := kind.Oldest(); got != want {
+			t.Errorf("the oldest %s is %q, want %q", kind, got, want)
+		}
+	}
+}
+
 func TestFindRefuses(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "tofu")
 	if err := os.WriteFile(plain, []byte("text"), 0o644); err != nil {

@@ -7,13 +7,18 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Time that readers get for what is still in a pipe after every process of the
-// group has ended. Only a process that left the group can hold a pipe open.
-const drain = 2 * time.Second
+// Once every process of the group has ended, only a process that left the group can hold a
+// pipe open. Readers then wait drain for more, and get maxDrain in all for what is still in
+// the pipe: on a busy machine they may be far behind.
+const (
+	drain    = 2 * time.Second
+	maxDrain = time.Minute
+)
 
 // command is one process to run.
 type command struct {
@@ -90,28 +95,54 @@ func execute(ctx context.Context, c command) (ending, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 
+	out, errOut := &pipe{file: outR}, &pipe{file: errR}
 	read := make(chan error, 2)
 	go func() {
 		if c.document != nil {
-			read <- c.document(outR)
+			read <- c.document(out)
 			return
 		}
-		read <- readLines(outR, maxLine, c.stdout)
+		read <- readLines(out, maxLine, c.stdout)
 	}()
-	go func() { read <- readLines(errR, maxLine, c.stderr) }()
+	go func() { read <- readLines(errOut, maxLine, c.stderr) }()
 
 	end := attend(ctx, c, cmd.Process, ended)
 	killRest(cmd.Process.Pid)
 
-	limit := time.Now().Add(drain)
-	_ = outR.SetReadDeadline(limit)
-	_ = errR.SetReadDeadline(limit)
+	out.end()
+	errOut.end()
 	for range 2 {
 		if err := <-read; err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			end.readErr = errors.Join(end.readErr, err)
 		}
 	}
 	return end, nil
+}
+
+// pipe is the reading end of one.
+type pipe struct {
+	file *os.File
+	// last is when reading ends at the latest, in nanoseconds since 1970; zero while the process runs.
+	last atomic.Int64
+}
+
+// end says that nothing more is expected than what is in the pipe.
+func (p *pipe) end() {
+	now := time.Now()
+	p.last.Store(now.Add(maxDrain).UnixNano())
+	_ = p.file.SetReadDeadline(now.Add(drain)) // ends a read that waits
+}
+
+// Read implements io.Reader.
+func (p *pipe) Read(b []byte) (int, error) {
+	if last := p.last.Load(); last != 0 {
+		limit := time.Now().Add(drain)
+		if end := time.Unix(0, last); end.Before(limit) {
+			limit = end
+		}
+		_ = p.file.SetReadDeadline(limit)
+	}
+	return p.file.Read(b)
 }
 
 // pollable lets reads of a pipe have deadlines again.

@@ -15,6 +15,6 @@ locals {
   # it depends on nothing but the object's name.
   endpoint = (var.control_plane_endpoint != null
     ? var.control_plane_endpoint
-    : local.own_host == "" ? null : { host = local.own_host, port = 6443 }
+    : local.own_host == "" ? null : { host = local.own_host, port = var.endpoint_port }
   )
 }

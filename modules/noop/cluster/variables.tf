@@ -13,6 +13,18 @@ variable "endpoint_host" {
   }
 }
 
+variable "endpoint_port" {
+  type        = number
+  description = "Port of the endpoint. Ignored when control_plane_endpoint is given; changing it later breaks the promise that an endpoint never changes."
+  default     = 6443
+  nullable    = false
+
+  validation {
+    condition     = var.endpoint_port >= 1 && var.endpoint_port <= 65535 && floor(var.endpoint_port) == var.endpoint_port
+    error_message = "endpoint_port must be a whole number from 1 to 65535."
+  }
+}
+
 # tfcapi-lint:ignore input/user-variable-name the roles never share a module, and the output has this name too
 variable "failure_domains" {
   type = list(object({

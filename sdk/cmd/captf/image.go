@@ -16,7 +16,7 @@ func newImageCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newImageBuildCommand(), newImagePublishCommand(), newImageLabelCommand(), newImageInspectCommand(), newImageSmokeCommand(),
+		newImageBuildCommand(), newImagePublishCommand(), newImageLabelCommand(), newImageInspectCommand(), newImageUnpackCommand(), newImageSmokeCommand(),
 		newImageSBOMCommand(), newImageAttestCommand(), newImageSignCommand(), newImageVerifyCommand(),
 	)
 	return cmd

@@ -50,7 +50,8 @@ not run; 3 the command line is wrong.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(plainFlagError(err)) })
 	root.SetVersionTemplate("{{ .Name }} {{ .Version }}\n")
 	root.SetHelpCommand(newHelpCommand(root))
-	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newContractCommand(), newSimcloudCommand(), newImageCommand(), newVersionCommand())
+	root.AddCommand(newScaffoldCommand(), newHarnessCommand(), newContractCommand(), newSimcloudCommand(), newImageCommand(),
+		newDiagnoseCommand(), newMoveCommand(), newVersionCommand())
 	return root
 }
 

@@ -178,7 +178,7 @@ func (c *checker) ask(at located) *harness.Ask {
 	a, path := at.Ask, at.path+".ask"
 	out := &harness.Ask{
 		ControlPlanes: a.ControlPlanes, Workers: a.Workers, Pool: a.Pool, MaxSurge: a.MaxSurge,
-		Upgrade: a.Upgrade, Topology: a.Topology, Template: a.Template, Delete: a.Delete, DeleteControlPlane: a.DeleteControlPlane,
+		Upgrade: a.Upgrade, Topology: a.Topology, Template: a.Template, WorkerTemplate: a.WorkerTemplate, Delete: a.Delete, DeleteControlPlane: a.DeleteControlPlane,
 	}
 	rolls := a.Upgrade || a.Template
 	sizes := a.ControlPlanes != nil || a.Workers != nil || a.Pool != nil
@@ -192,7 +192,7 @@ func (c *checker) ask(at located) *harness.Ask {
 		c.src.fail(path+".delete", "what is deleted cannot be changed at the same time; use two steps")
 	case !c.created && (a.Delete || a.DeleteControlPlane):
 		c.src.fail(path, "there is nothing to delete before a step asks for controlPlanes")
-	case !c.created && (rolls || a.Topology):
+	case !c.created && (rolls || a.Topology || a.WorkerTemplate):
 		c.src.fail(path, "there is nothing to roll out to before a step asks for controlPlanes")
 	case !c.created && a.ControlPlanes == nil && (sizes || a.MaxSurge != nil):
 		c.src.fail(path, "a cluster begins with controlPlanes, which this step does not ask for")
@@ -229,6 +229,9 @@ func (c *checker) ask(at located) *harness.Ask {
 	}
 	if rolls {
 		c.machines += c.spec.ControlPlanes
+	}
+	if a.Topology || a.WorkerTemplate {
+		c.workers += c.spec.Workers
 	}
 	c.machines += max(0, c.spec.ControlPlanes-before.ControlPlanes)
 	c.workers += max(0, c.spec.Workers-before.Workers)
@@ -425,7 +428,7 @@ func stepTitle(s harness.Step) string {
 		on   bool
 		what string
 	}{
-		{s.Ask.Upgrade, "the next Kubernetes version"}, {s.Ask.Topology, "for the whole topology"}, {s.Ask.Template, "another machine template"},
+		{s.Ask.Upgrade, "the next Kubernetes version"}, {s.Ask.Topology, "for the whole topology"}, {s.Ask.Template, "another machine template"}, {s.Ask.WorkerTemplate, "another machine template for the workers"},
 		{s.Ask.Endpoint != nil, "an endpoint of its own"}, {s.Ask.DeleteControlPlane, "the deletion of the control plane"},
 	} {
 		if w.on {

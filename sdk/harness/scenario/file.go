@@ -84,8 +84,9 @@ type Ask struct {
 	Pool               *int   `yaml:"pool,omitempty" jsonschema:"minimum=0,maximum=50" jsonschema_description:"The size of the pool; it counts only if the set has one."`
 	MaxSurge           *int   `yaml:"maxSurge,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"The surge of a rollout: 1, or 0, which needs three control-plane machines."`
 	Upgrade            bool   `yaml:"upgrade,omitempty" jsonschema_description:"The control plane's next Kubernetes version, which rolls it; once in a story."`
-	Topology           bool   `yaml:"topology,omitempty" jsonschema_description:"With upgrade: the cluster's and the pool's modules get the version too, as with a ClusterClass."`
+	Topology           bool   `yaml:"topology,omitempty" jsonschema_description:"With upgrade: the cluster's module, the workers and the pool get the version too, as with a ClusterClass."`
 	Template           bool   `yaml:"template,omitempty" jsonschema_description:"Another machine template, which rolls the control plane."`
+	WorkerTemplate     bool   `yaml:"workerTemplate,omitempty" jsonschema_description:"Another machine template for the workers, which rolls them; they and the pool get the version of the control plane."`
 	Endpoint           string `yaml:"endpoint,omitempty" jsonschema_description:"An endpoint for the Cluster, as HOST:PORT (endpoint late)."`
 	Delete             bool   `yaml:"delete,omitempty" jsonschema_description:"The Cluster is deleted; the last thing to ask for."`
 	DeleteControlPlane bool   `yaml:"deleteControlPlane,omitempty" jsonschema_description:"The control-plane object alone is deleted."`

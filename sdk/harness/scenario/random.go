@@ -105,7 +105,11 @@ func (g *generator) change() {
 	case 0:
 		g.ask(Ask{ControlPlanes: g.size()})
 	case 1:
-		g.ask(Ask{Workers: g.number(0, 3)})
+		a := Ask{Workers: g.number(0, 3)}
+		if g.rng.IntN(2) == 0 {
+			a = Ask{WorkerTemplate: true}
+		}
+		g.ask(a)
 	case 2:
 		if size := g.poolSize(); size != nil {
 			g.ask(Ask{Pool: size})

@@ -97,6 +97,7 @@ func (s *shrinker) simpler(f File) (File, bool) {
 			at(func(s *Step) { s.Ask.Pool = nil })
 			at(func(s *Step) { s.Ask.MaxSurge = nil })
 			at(func(s *Step) { s.Ask.Topology = false })
+			at(func(s *Step) { s.Ask.WorkerTemplate = false })
 			at(func(s *Step) { s.Ask.ControlPlanes = nil })
 		}
 		if f.Steps[n].Fault != nil {

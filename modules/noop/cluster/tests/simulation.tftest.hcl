@@ -54,6 +54,30 @@ run "no_endpoint_until_somebody_provides_one" {
   }
 }
 
+run "endpoint_port" {
+  command = plan
+
+  variables {
+    endpoint_host = "127.0.0.1"
+    endpoint_port = 16443
+  }
+
+  assert {
+    condition     = jsonencode(terraform_data.load_balancer.input.endpoint) == jsonencode({ host = "127.0.0.1", port = 16443 })
+    error_message = "endpoint_port must take the place of 6443."
+  }
+}
+
+run "invalid_endpoint_port" {
+  command = plan
+
+  variables {
+    endpoint_port = 6443.5
+  }
+
+  expect_failures = [var.endpoint_port]
+}
+
 run "invalid_endpoint_host" {
   command = plan
 

@@ -1,0 +1,28 @@
+// Package webhooks is the admission of the provider's kinds (provider-api.md 10): what needs the object before a change,
+// who asks, or another object. It only validates; nothing is defaulted.
+//
+// A rule looks at a field only when the request sets or changes it, so that changes of metadata and of status always
+// pass, and a stored value that a newer rule would refuse never keeps an object from being changed, or deleted. Every rule
+// runs before a request is answered: a denial lists all that is wrong. Rules that one object alone can answer are in the
+// schema (provider/api/v1alpha1) and hold without this package.
+//
+// A rule is tested by files: testdata/cases holds requests and what the API server answers.
+//
+// Not in this package: the rules of a Job policy (provider/internal/job), of variables (contract), and who owns an object
+// (provider/internal/inputs).
+package webhooks
+
+// The configuration of provider/config/webhook/manifests.yaml is made of the lines below by go generate. Entries for
+// deletion are separate because their failure policy is another one: a provider that is down, or already gone, must not
+// keep a namespace from being deleted (B-832).
+//
+// +kubebuilder:webhook:name=validation.terraformcluster.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformcluster,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformclusters,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformclustertemplate.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformclustertemplate,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformclustertemplates,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformmachine.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformmachine,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformmachines,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=delete.validation.terraformmachine.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformmachine,verbs=delete,mutating=false,failurePolicy=ignore,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformmachines,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformmachinetemplate.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformmachinetemplate,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformmachinetemplates,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformmachinepool.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformmachinepool,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformmachinepools,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformmachinepooltemplate.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformmachinepooltemplate,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformmachinepooltemplates,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformclusteridentity.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformclusteridentity,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformclusteridentities,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=delete.validation.terraformclusteridentity.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformclusteridentity,verbs=delete,mutating=false,failurePolicy=ignore,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformclusteridentities,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
+// +kubebuilder:webhook:name=validation.terraformplan.infrastructure.cluster.x-k8s.io,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-terraformplan,verbs=create;update,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,versions=v1alpha1,resources=terraformplans,sideEffects=None,admissionReviewVersions=v1,timeoutSeconds=10,serviceName=webhook-service,serviceNamespace=system
