@@ -87,15 +87,14 @@ func (s *Server) postState(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// store writes the state for the holder of the lock.
+// store writes the state for the holder of the lock. What the lock says of its operation is the module's word and grants nothing:
+// another lineage or a lower serial is stored by nobody but a person, with runner state push.
 func (s *Server) store(ctx context.Context, id string, raw []byte) error {
-	held, err := s.Store.Holds(ctx, s.Key, id, s.Run)
-	if err != nil {
+	if _, err := s.Store.Holds(ctx, s.Key, id, s.Run); err != nil {
 		return fmt.Errorf("storing the state: %w", err)
 	}
-	push := held.Info != nil && held.Info.Operation == state.OperationPush
 	o := state.WriteOptions{
-		Force: push, NoPrune: push, Backups: s.Backups, Job: s.Run.Job, Owner: s.owner(), Apply: s.Apply,
+		Backups: s.Backups, Job: s.Run.Job, Owner: s.owner(), Apply: s.Apply,
 		Check: func(ctx context.Context) error {
 			_, err := s.Store.Holds(ctx, s.Key, id, s.Run)
 			return err

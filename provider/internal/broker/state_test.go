@@ -101,11 +101,12 @@ func TestProtocol(t *testing.T) {
 	f.want(200, "UNLOCK", "/state", first)      // a repeat
 	f.want(412, "POST", "/state?ID=id-1", document(5, lineage, canary))
 
-	// `state push` compares by itself.
+	// A lock that claims to be that of a person who pushes a state grants no more than another.
 	f.want(200, "LOCK", "/state", lockInfo("id-3", state.OperationPush))
-	f.want(200, "POST", "/state?ID=id-3", document(1, "other", canary))
+	f.want(412, "POST", "/state?ID=id-3", document(5, "other", canary))
+	f.want(412, "POST", "/state?ID=id-3", document(1, lineage, canary))
 	f.want(200, "UNLOCK", "/state", `{"ID":"id-3"}`)
-	if st, err := f.Store.Read(t.Context(), f.Key); err != nil || st.Serial != 1 || st.Lineage != "other" {
+	if st, err := f.Store.Read(t.Context(), f.Key); err != nil || st.Serial != 4 || st.Lineage != lineage {
 		t.Errorf("read %+v, %v", st, err)
 	}
 	f.want(404, "GET", "/", "")
