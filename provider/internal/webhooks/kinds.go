@@ -134,6 +134,11 @@ func (o Options) poolTemplate(ctx context.Context, r *review, before, after *inf
 		role: contract.RoleMachinePool, at: templateSpec, before: &old.Spec.WorkspaceSpec, after: &template.Spec.WorkspaceSpec,
 		deleting: deleting(after), template: true,
 	})
+	for name, set := range map[string]bool{"providerID": template.Spec.ProviderID != "", "providerIDList": len(template.Spec.ProviderIDList) > 0} {
+		if set && create {
+			r.warn("%s means nothing in a template: each pool gets its own", templateSpec.Child(name))
+		}
+	}
 	warnLater(r, templateSpec, before, after)
 }
 

@@ -29,6 +29,7 @@ var laterFields = []laterField{
 	{"deletionPolicy", string(infrav1.DeletionPolicyRetain), "a deletion destroys nothing and waits until the policy is Destroy"},
 	{"defaults.deletionPolicy", string(infrav1.DeletionPolicyRetain), "a deletion destroys nothing and waits until the policy is Destroy"},
 	{"adoptRetainedState", true, "no state is adopted"},
+	{"approved", true, "no plan is applied"},
 }
 
 // laterAnnotations are annotations of objects that run a module, as laterFields.

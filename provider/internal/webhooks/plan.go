@@ -17,10 +17,15 @@ var phaseLabel = field.NewPath("metadata", "labels").Key(infrav1.LabelPlanPhase)
 func (o Options) plan(_ context.Context, r *review, before, after *infrav1.TerraformPlan) {
 	switch {
 	case after == nil:
+		return
 	case before == nil:
 		o.checkNewPlan(r, after)
+		before = &infrav1.TerraformPlan{}
 	default:
 		o.checkPlanChange(r, before, after)
+	}
+	if !final(phaseOf(after)) {
+		warnLater(r, spec, before, after)
 	}
 }
 
