@@ -77,8 +77,8 @@ func (c *checker) initialized() bool {
 	case !k.discovered():
 		f.What = "Cluster API was not installed by clusterctl: its CRDs lack the label " + labelClusterctl
 		f.Fix = c.o.Source.label(crds, "", "clusters."+groupCore, labelClusterctl)
-	case !slices.Contains(k.served, contract):
-		f.What = fmt.Sprintf("Clusters are served in %s, not in %s", listed(k.served), contract)
+	case k.stored != contract:
+		f.What = "Clusters are stored as " + k.stored + ", and this clusterctl wants " + contract
 		f.Fix = c.o.Source.clusterctl("upgrade", "plan")
 	default:
 		return true
