@@ -40,9 +40,7 @@ func TestDeletion(t *testing.T) {
 func (w *world) stuckDeletion(heal func()) {
 	w.t.Helper()
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: w.name}}
-	if err := w.Delete(w.t.Context(), cluster, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.remove(cluster, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	w.diagnosed(cause{diagnose.VerdictStuck, "module", "TerraformMachine", "-md-0-", "status.lastRun.error", "destroy"})
 	if n := w.jobs.count("TerraformCluster", w.name, infrav1.OperationDestroy); n > 0 {
 		w.t.Errorf("the cluster's infrastructure was to be destroyed %d times while a machine was there", n)
@@ -59,9 +57,7 @@ func (w *world) stuckDeletion(heal func()) {
 func (w *world) deleteNamespace() {
 	w.t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
-	if err := client.IgnoreNotFound(w.Delete(w.t.Context(), ns)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.remove(ns)
 	w.await("the namespace is gone", func(ctx context.Context) (bool, string, error) {
 		err := w.Get(ctx, client.ObjectKeyFromObject(ns), ns)
 		if apierrors.IsNotFound(err) {
@@ -94,9 +90,7 @@ func TestDeletionOfNamespace(t *testing.T) {
 		now := falsy(tc.Status.Conditions, infrav1.ReadyCondition)
 		return now == "" && tc.Status.ActiveJob == nil, now
 	})
-	if err := w.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}); err != nil {
-		t.Fatal(err)
-	}
+	w.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}})
 	w.await("only what was applied is left", func(ctx context.Context) (bool, string, error) {
 		left, err := w.left(ctx)
 		now := strings.Join(left, ", ")

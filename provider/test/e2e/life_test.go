@@ -279,13 +279,13 @@ func (w *world) paused(now want) {
 	}
 	change(w, cluster, func(c *clusterv1.Cluster) { c.Spec.Paused = new(true) })
 	awaitObject(w, tc, "paused", isPaused(true))
-	before, applied := w.jobs.total(""), w.jobs.count("TerraformCluster", tc.Name, infrav1.OperationApply)
+	before, applied := w.jobs.changes(), w.jobs.count("TerraformCluster", tc.Name, infrav1.OperationApply)
 	change(w, tc, func(tc *infrav1.TerraformCluster) {
 		tc.Spec.Variables["failure_domains"] = jsonOf(w, []map[string]any{{"name": "fd1"}, {"name": "fd2"}})
 	})
 	change(w, w.deployment(), func(d *clusterv1.MachineDeployment) { d.Spec.Replicas = new(int32(now.workers) + 1) })
 	awaitObject(w, tc, "seen while it is paused", isPaused(true))
-	if n := w.jobs.total(""); n != before {
+	if n := w.jobs.changes(); n != before {
 		w.t.Errorf("%d Jobs were started while the Cluster was paused", n-before)
 	}
 	change(w, w.deployment(), func(d *clusterv1.MachineDeployment) { d.Spec.Replicas = new(int32(now.workers)) })

@@ -268,6 +268,7 @@ func deref(s *string) string {
 func TestMove(t *testing.T) {
 	w := start(t, "nomad")
 	objects := w.generate("", "machinepool")
+	w.set(objects, "TerraformMachinePool", int64(24*60*60), "spec", "membershipRefreshIntervalSeconds") // its Jobs would hold a move up
 	cloud := newCloudAPI(t)
 	variables := w.endpoint()
 	variables["cloud"] = cloud.url
@@ -308,7 +309,7 @@ func TestMove(t *testing.T) {
 
 	cloud.hold()
 	change(there, there.terraformCluster(), func(tc *infrav1.TerraformCluster) {
-		tc.Spec.Variables["failure_domains"] = jsonOf(there, []map[string]any{{"name": "fd1"}})
+		tc.Spec.Variables["failure_domains"] = jsonOf(there, []map[string]any{{"name": "fd1"}, {"name": "fd2"}})
 	})
 	there.await("the module waits for the cloud", func(context.Context) (bool, string, error) { return cloud.holds() > 0, "", nil })
 	there.unmovable(w.on, there.name, "move/blocked", "move/job-running", "move/state-locked")
@@ -333,7 +334,9 @@ func TestMove(t *testing.T) {
 		there.unmovable(w.on, there.name, "move/interrupted")
 		there.shell(w, strings.Replace(there.block("move.md", "delete-for-move"), "namespace=prod\n", "namespace="+w.ns+"\n", 1))
 	})
-	awaitObject(w, w.awaitAvailable(), "in a failure domain", func(c *clusterv1.Cluster) (bool, string) { return len(c.Status.FailureDomains) == 1, "" })
+	awaitObject(w, w.awaitAvailable(), "in two failure domains", func(c *clusterv1.Cluster) (bool, string) {
+		return len(c.Status.FailureDomains) == 2, fmt.Sprint(c.Status.FailureDomains)
+	})
 
 	w.movable(there.on)
 	w.abandoned()

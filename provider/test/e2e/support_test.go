@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,8 +40,9 @@ import (
 	"github.com/captf-toolkit/captf/sdk/runtime/runtimetest"
 )
 
-// patience is how long anything may take: much longer than it does on a slow machine, so that only a hang fails.
-var patience = flag.Duration("patience", 10*time.Minute, "how long to wait for anything")
+// patience is how long anything may take: much longer than it does on a slow machine, and than any wait between two tries of the
+// provider or of Cluster API, so that only a hang fails.
+var patience = flag.Duration("patience", 15*time.Minute, "how long to wait for anything")
 
 // shared is what the tests have in common.
 var shared struct {
@@ -200,7 +203,15 @@ func start(t testing.TB, name string) *world {
 // identity makes an identity that the namespace may use, by the template of the release.
 func (w *world) identity() {
 	w.t.Helper()
-	w.create(w.decode(w.clusterctl("generate", "yaml", "--from", filepath.Join(shared.release.Dir, "identity.yaml")))...)
+	objects := w.decode(w.clusterctl("generate", "yaml", "--from", filepath.Join(shared.release.Dir, "identity.yaml")))
+	w.create(objects...)
+	w.t.Cleanup(func() { // it belongs to no namespace
+		for _, o := range of(objects, "TerraformClusterIdentity") {
+			if err := client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.t.Context()), o)); err != nil {
+				w.t.Error(err)
+			}
+		}
+	})
 }
 
 // key is the Cluster's.
@@ -286,9 +297,7 @@ func (w *world) create(objects ...*unstructured.Unstructured) {
 		if o.GetNamespace() == "" && o.GetKind() != "TerraformClusterIdentity" {
 			o.SetNamespace(w.ns)
 		}
-		if err := w.Create(w.t.Context(), o); err != nil {
-			w.t.Fatalf("creating %s %s: %s", o.GetKind(), o.GetName(), err)
-		}
+		w.retried("creating "+o.GetKind()+" "+o.GetName(), func(ctx context.Context) error { return w.Create(ctx, o) })
 	}
 }
 
@@ -352,20 +361,40 @@ func kindOf(obj client.Object) string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
+// retried repeats what a user would repeat: an API server or a webhook that does not answer in time.
+func (w *world) retried(what string, try func(context.Context) error) {
+	w.t.Helper()
+	busy := func(err error) bool {
+		return apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+	}
+	patient := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Steps: 9} // for two minutes
+	if err := retry.OnError(patient, busy, func() error { return try(w.t.Context()) }); err != nil {
+		w.t.Fatalf("%s: %s", what, err)
+	}
+}
+
 // change patches an object.
 func change[T client.Object](w *world, obj T, do func(T)) {
 	w.t.Helper()
-	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-		w.t.Fatal(err)
-	}
-	base, ok := obj.DeepCopyObject().(client.Object)
-	if !ok {
-		w.t.Fatalf("%T is no object", obj)
-	}
-	do(obj)
-	if err := w.Patch(w.t.Context(), obj, client.MergeFrom(base)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.retried("changing "+kindOf(obj)+" "+obj.GetName(), func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		base, ok := obj.DeepCopyObject().(client.Object)
+		if !ok {
+			return fmt.Errorf("%T is no object", obj)
+		}
+		do(obj)
+		return w.Patch(ctx, obj, client.MergeFrom(base))
+	})
+}
+
+// remove deletes an object.
+func (w *world) remove(obj client.Object, opts ...client.DeleteOption) {
+	w.t.Helper()
+	w.retried("deleting "+kindOf(obj)+" "+obj.GetName(), func(ctx context.Context) error {
+		return client.IgnoreNotFound(w.Delete(ctx, obj, opts...))
+	})
 }
 
 // falsy says which conditions of an object are not what they are when all is well.
@@ -456,19 +485,20 @@ func (j *jobWatch) count(kind, name string, op infrav1.Operation) int {
 	return n
 }
 
-// total returns how many Jobs of an operation there were, ever; of all operations if it is empty.
+// total returns how many Jobs of an operation there were, ever.
 func (j *jobWatch) total(op infrav1.Operation) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	n := 0
 	for _, of := range j.seen {
-		for of, jobs := range of {
-			if op == "" || op == of {
-				n += len(jobs)
-			}
-		}
+		n += len(of[op])
 	}
 	return n
+}
+
+// changes returns how many Jobs there were, ever, that change something: those that only look are made all the time.
+func (j *jobWatch) changes() int {
+	return j.total(infrav1.OperationApply) + j.total(infrav1.OperationDestroy)
 }
 
 // awaitIdle waits until no Job runs.
@@ -499,9 +529,7 @@ func inNamespace(ns string) []client.ListOption { return []client.ListOption{cli
 func (w *world) deleteCluster() {
 	w.t.Helper()
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: w.name}}
-	if err := w.Delete(w.t.Context(), cluster); err != nil {
-		w.t.Fatal(err)
-	}
+	w.remove(cluster)
 	w.say("the Cluster is deleted")
 	w.await("the Cluster is gone", func(ctx context.Context) (bool, string, error) {
 		err := w.Get(ctx, w.key(), cluster)

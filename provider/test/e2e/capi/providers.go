@@ -66,11 +66,11 @@ func init() {
 	}
 }
 
-// Defaults of Cluster API's flags.
+// Defaults of Cluster API's flags, but for the tokens, which live for 15 minutes there.
 const (
 	connectionGrace = 50 * time.Second
 	conditionsGrace = 5 * time.Minute
-	tokenTTL        = 15 * time.Minute
+	tokenTTL        = 2 * time.Hour // a renewal would be one more apply of each pool
 	etcdDialTimeout = 10 * time.Second
 	etcdCallTimeout = 15 * time.Second
 	kcpTimeout      = 3 * time.Minute
