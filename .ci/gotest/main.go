@@ -1,6 +1,7 @@
 // Command gotest runs the project's tests and says what a person and a build server need to know: one line a package with
 // its coverage, the output of what failed and nothing else, every skipped test with its reason, the packages whose
-// coverage is below their floor (floors.go), and as its last line "N passed, N failed, N skipped".
+// coverage is below their floor (floors.go), and as its last line "N passed, N failed, N skipped". In a run of everything, up to
+// three tests that failed, without a race, run once more by themselves; those that pass then are listed as FLAKY.
 //
 //	go run ./.ci/gotest [-run REGEXP] [-timeout DURATION] [-race=false] [-floors=false] PACKAGE...
 //

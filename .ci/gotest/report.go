@@ -41,6 +41,8 @@ type report struct {
 	builds   map[string][]string // compiler output by import path
 	failures map[string][]string // failed tests by package, in order
 	skips    []skip
+	races    map[string]bool // packages in which the race detector found something
+	flaky    []testID
 }
 
 func newReport(out io.Writer, module string) *report {
@@ -49,6 +51,7 @@ func newReport(out io.Writer, module string) *report {
 		output:   map[testID][]string{},
 		builds:   map[string][]string{},
 		failures: map[string][]string{},
+		races:    map[string]bool{},
 	}
 }
 
@@ -82,6 +85,9 @@ func (r *report) event(e event) {
 		r.builds[e.ImportPath] = append(r.builds[e.ImportPath], e.Output)
 	case "output":
 		r.output[id] = append(r.output[id], e.Output)
+		if strings.HasPrefix(e.Output, "WARNING: DATA RACE") {
+			r.races[e.Package] = true
+		}
 	case "pass", "fail", "skip":
 		if e.Test != "" {
 			r.testEnded(id, e.Action)
@@ -126,7 +132,7 @@ func (r *report) packageEnded(e event) {
 	// A test that neither passed nor failed was running when the process died.
 	for _, test := range r.unended(e.Package) {
 		r.failed++
-		r.failures[e.Package] = append(r.failures[e.Package], test+" (did not end)")
+		r.failures[e.Package] = append(r.failures[e.Package], test+didNotEnd)
 		r.print(r.output[testID{e.Package, test}])
 		delete(r.output, testID{e.Package, test})
 	}
@@ -138,6 +144,44 @@ func (r *report) packageEnded(e event) {
 	r.print(r.output[pkg])
 	r.line("FAIL", e)
 }
+
+// fewEnough is how many failed tests are run once more.
+const fewEnough = 3
+
+// again lists the tests to be run once more, by package: those that failed, if they are few, and none of them died, could not
+// be built, or raced.
+func (r *report) again() map[string][]string {
+	tests, n := map[string][]string{}, 0
+	for pkg, failed := range r.failures {
+		for _, test := range failed {
+			top, _, _ := strings.Cut(test, "/")
+			if r.races[pkg] || top == "" || strings.HasSuffix(test, didNotEnd) {
+				return nil
+			}
+			if !slices.Contains(tests[pkg], top) {
+				tests[pkg] = append(tests[pkg], top)
+				n++
+			}
+		}
+	}
+	if n > fewEnough {
+		return nil
+	}
+	return tests
+}
+
+// passedAgain takes in that all tests of a package that had failed have passed when they were run once more.
+func (r *report) passedAgain(pkg string, tests []string) {
+	for _, test := range tests {
+		r.flaky = append(r.flaky, testID{pkg, test})
+	}
+	r.failed -= len(r.failures[pkg])
+	r.passed += len(r.failures[pkg])
+	delete(r.failures, pkg)
+}
+
+// didNotEnd is put behind the name of a test that ran when the process died.
+const didNotEnd = " (did not end)"
 
 // unended lists the tests of a package that have begun and not ended, by name.
 func (r *report) unended(pkg string) []string {
@@ -179,6 +223,12 @@ func (r *report) summary(below []string) {
 		fmt.Fprintln(r.out, "\nskipped:")
 		for _, s := range r.skips {
 			fmt.Fprintf(r.out, "  %s %s: %s\n", r.short(s.pkg), s.test, s.reason)
+		}
+	}
+	if len(r.flaky) > 0 {
+		fmt.Fprintln(r.out, "\nFLAKY, failed and then passed when run once more; each of them is a defect:")
+		for _, f := range r.flaky {
+			fmt.Fprintf(r.out, "  %s %s\n", r.short(f.pkg), f.test)
 		}
 	}
 	if len(r.failures) > 0 {

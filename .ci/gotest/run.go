@@ -86,7 +86,7 @@ var plain = []struct{ pkg, run string }{
 func (o options) plainArgs(ci bool) [][]string {
 	var all [][]string
 	for _, p := range plain {
-		if !o.race || o.run != "" || !slices.Contains(o.packages, everything) && !slices.Contains(o.packages, "./"+p.pkg) {
+		if !o.race || o.run != "" || !o.whole() && !slices.Contains(o.packages, "./"+p.pkg) {
 			continue
 		}
 		once := o
@@ -129,6 +129,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ci := os.Getenv("CI") != ""
 	r := newReport(stdout, module)
 	readErr, waitErr := goTest(ctx, r, o.goTestArgs(ci, profile), stderr)
+	if readErr == nil && waitErr != nil && ctx.Err() == nil && o.whole() {
+		readErr, waitErr = o.again(ctx, r, waitErr, stderr)
+	}
 	for _, args := range o.plainArgs(ci) {
 		if readErr != nil || waitErr != nil || ctx.Err() != nil {
 			break
@@ -167,6 +170,33 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// whole tells that all tests of the module are run.
+func (o options) whole() bool { return o.run == "" && slices.Contains(o.packages, everything) }
+
+// again runs few failed tests once more, by themselves: many of ours wait for real processes, which a busy build server may
+// starve. It returns the error of the first run unless all of them pass. That they failed is told at the end.
+func (o options) again(ctx context.Context, r *report, first error, stderr io.Writer) (readErr, waitErr error) {
+	once := o
+	once.floors = false
+	tests := r.again()
+	for _, pkg := range sortedKeys(tests) {
+		once.run, once.packages = "^("+strings.Join(tests[pkg], "|")+")$", []string{pkg}
+		args := once.goTestArgs(true, "")
+		fmt.Fprintf(r.out, "\nonce more: go %s\n", strings.Join(args, " "))
+		second := newReport(r.out, r.module)
+		if readErr, waitErr = goTest(ctx, second, args, stderr); readErr != nil {
+			return readErr, waitErr
+		}
+		if waitErr == nil && second.passed > 0 {
+			r.passedAgain(pkg, tests[pkg])
+		}
+	}
+	if r.failed > 0 {
+		return nil, first
+	}
+	return nil, nil
 }
 
 // goTest runs go test to its end. The errors are those of reading its events and of the command.

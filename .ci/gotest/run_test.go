@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -92,6 +94,50 @@ func TestTheCountsAreTheLastLine(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 	if got, want := lines[len(lines)-1], "3 passed, 2 failed, 2 skipped"; got != want {
 		t.Errorf("the last line is %q, want %q", got, want)
+	}
+}
+
+// TestFailedTestsRunOnceMore: what passes then is told, and what fails again has failed.
+func TestFailedTestsRunOnceMore(t *testing.T) {
+	t.Chdir(filepath.Join("testdata", "project"))
+	t.Setenv("FLAKY_MARK", filepath.Join(t.TempDir(), "mark"))
+	for pkg, want := range map[string]string{
+		"./flaky": "FLAKY, failed and then passed when run once more; each of them is a defect:\n  flaky TestFlaky\n\n2 passed, 0 failed, 0 skipped\n",
+		"./bad":   "\nfailed:\n  bad TestDouble/five\n  bad TestDouble\n\n1 passed, 2 failed, 0 skipped\n",
+	} {
+		var out, errs bytes.Buffer
+		o := options{packages: []string{pkg}}
+		r := newReport(&out, "example.test/project")
+		if _, err := goTest(t.Context(), r, o.goTestArgs(true, ""), &errs); err == nil {
+			t.Fatalf("%s passed at once", pkg)
+		}
+		readErr, waitErr := o.again(t.Context(), r, errors.New("failed"), &errs)
+		if readErr != nil || (waitErr == nil) != (r.failed == 0) {
+			t.Errorf("%s: %v, %v with %d failed", pkg, readErr, waitErr, r.failed)
+		}
+		if r.summary(nil); !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s: the report ends with\n%s\nwant\n%s%s", pkg, out.String(), want, errs.String())
+		}
+	}
+}
+
+func TestWhatIsNotRunOnceMore(t *testing.T) {
+	for name, events := range map[string]string{
+		"a race":   `{"Action":"output","Package":"m/p","Test":"T","Output":"WARNING: DATA RACE\n"}` + "\n" + `{"Action":"fail","Package":"m/p","Test":"T"}`,
+		"no build": `{"Action":"fail","Package":"m/p"}`,
+		"a death":  `{"Action":"output","Package":"m/p","Test":"T","Output":"=== RUN T\n"}` + "\n" + `{"Action":"fail","Package":"m/p"}`,
+		"too many to be accidents": strings.Join([]string{
+			`{"Action":"fail","Package":"m/p","Test":"A"}`, `{"Action":"fail","Package":"m/p","Test":"B"}`,
+			`{"Action":"fail","Package":"m/q","Test":"A"}`, `{"Action":"fail","Package":"m/q","Test":"B"}`,
+		}, "\n"),
+	} {
+		r := newReport(io.Discard, "m")
+		if err := r.read(strings.NewReader(events)); err != nil {
+			t.Fatal(err)
+		}
+		if tests := r.again(); r.failed == 0 || len(tests) > 0 {
+			t.Errorf("%s: %d failed, run once more: %v", name, r.failed, tests)
+		}
 	}
 }
 
