@@ -176,7 +176,7 @@ var catalogue = []Type{
 		Doc: "Whether the object is being deleted, and what the deletion waits for.",
 		Reasons: []Reason{
 			{Status: isTrue, Name: infrav1.DeletingReason, Event: "DeletionStarted", Doc: "it is; the message says what it waits for", Action: "look at what the message names"},
-			{Status: isTrue, Name: infrav1.DeletionPolicyUnresolvedReason, Kinds: dependents, Waits: FeatureRetain, Doc: "it is, sets no policy, and its TerraformCluster does not exist", Action: "set spec.deletionPolicy"},
+			{Status: isTrue, Name: infrav1.DeletionPolicyUnresolvedReason, Kinds: dependents, Doc: "it is, sets no policy, and its TerraformCluster does not exist", Action: "set spec.deletionPolicy"},
 			{Status: isFalse, Name: infrav1.NotDeletingReason, Doc: "it is not"},
 		},
 	},

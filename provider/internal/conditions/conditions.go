@@ -85,6 +85,19 @@ func SetAll(obj Object, list []Condition, now time.Time) bool {
 	return changed
 }
 
+// Settle gives each condition that has the status which was stored the time of transition that was stored: what one step of a
+// pass finds, a later one may have found to be otherwise, as it was before.
+func Settle(obj Object, stored []metav1.Condition) {
+	settled := obj.GetConditions()
+	for i := range settled {
+		at := slices.IndexFunc(stored, func(c metav1.Condition) bool { return c.Type == settled[i].Type })
+		if at >= 0 && stored[at].Status == settled[i].Status {
+			settled[i].LastTransitionTime = stored[at].LastTransitionTime
+		}
+	}
+	obj.SetConditions(settled)
+}
+
 // Get returns the condition with the type, nil when there is none.
 func Get(obj capi.Getter, conditionType string) *metav1.Condition {
 	for _, c := range obj.GetConditions() {

@@ -1,6 +1,7 @@
 package conditions_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,25 @@ func TestSetCutsMessages(t *testing.T) {
 	conditions.Set(obj, "Ready", conditions.False("A", "%s", strings.Repeat("ä", 40000)), start)
 	if n := utf8.RuneCountInString(conditions.Get(obj, "Ready").Message); n != 32768 {
 		t.Errorf("the message has %d characters", n)
+	}
+}
+
+// TestSettle keeps the time of a condition that was something else only in between, and not that of one that has changed.
+func TestSettle(t *testing.T) {
+	obj := &infrav1.TerraformCluster{}
+	first, later := time.Unix(1000, 0), time.Unix(2000, 0)
+	conditions.Set(obj, infrav1.StateReadableCondition, conditions.False(infrav1.StateLockedReason, ""), first)
+	conditions.Set(obj, infrav1.PausedCondition, conditions.False(infrav1.NotPausedReason, ""), first)
+	stored := slices.Clone(obj.GetConditions())
+	conditions.Set(obj, infrav1.StateReadableCondition, conditions.True(infrav1.StateReadReason, ""), later)
+	conditions.Set(obj, infrav1.StateReadableCondition, conditions.False(infrav1.StateLockedReason, ""), later)
+	conditions.Set(obj, infrav1.PausedCondition, conditions.True(infrav1.PausedReason, ""), later)
+	conditions.Set(obj, infrav1.DeletingCondition, conditions.True(infrav1.DeletingReason, ""), later)
+	conditions.Settle(obj, stored)
+	for of, want := range map[string]time.Time{infrav1.StateReadableCondition: first, infrav1.PausedCondition: later, infrav1.DeletingCondition: later} {
+		if at := conditions.Get(obj, of).LastTransitionTime; !at.Time.Equal(want) {
+			t.Errorf("%s is since %s, want %s", of, at, want)
+		}
 	}
 }
 

@@ -385,7 +385,7 @@ func TestCheckCannotPull(t *testing.T) {
 	s.touch(tc)
 	is(s, tc, infrav1.DriftJobSucceededCondition, infrav1.DriftJobRunningReason)
 	tried := map[string]bool{}
-	await(t, "the last image to be given up", func() bool {
+	s.nudge("the last image to be given up", func() bool {
 		for _, job := range s.jobs(infrav1.OperationDrift) {
 			if !tried[string(job.UID)] {
 				tried[string(job.UID)] = true
@@ -393,13 +393,12 @@ func TestCheckCannotPull(t *testing.T) {
 			}
 		}
 		s.clock.Advance(3 * time.Minute)
-		s.touch(tc)
 		if err := s.c.Get(t.Context(), client.ObjectKeyFromObject(tc), tc); err != nil {
 			t.Fatal(err)
 		}
 		c := conditionOf(tc, infrav1.DriftJobSucceededCondition)
 		return c.Reason == infrav1.ImagePullFailedReason && strings.Contains(c.Message, "push it")
-	})
+	}, tc)
 }
 
 func conditionOf(obj infrav1.Workspace, conditionType string) metav1.Condition {

@@ -37,8 +37,53 @@ func passes(t testing.TB) (n float64) {
 	return n
 }
 
+// series are those of a metric about the objects of a namespace, by their labels but the namespace, and their values.
+func series(t testing.TB, name, namespace string) map[string]float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var labels []string
+			here := false
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "namespace" {
+					here = l.GetValue() == namespace
+					continue
+				}
+				labels = append(labels, l.GetValue())
+			}
+			if f.GetName() == name && here {
+				out[strings.Join(labels, " ")] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return out
+}
+
 // await waits until something is so.
 func await(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	poll(t, what, 20*time.Millisecond, ok)
+}
+
+// nudge waits until something is so, and makes the controllers look at objects meanwhile: seldom enough for a pass to store what it
+// has found before the next nudge, by which it would find the object changed.
+func (s *story) nudge(what string, ok func() bool, objects ...client.Object) {
+	s.t.Helper()
+	poll(s.t, what, time.Second, func() bool {
+		for _, obj := range objects {
+			s.touch(obj)
+		}
+		return ok()
+	})
+}
+
+// poll asks again and again whether something is so.
+func poll(t testing.TB, what string, every time.Duration, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(controllerstest.Patience)
 	defer deadline.Stop()
@@ -46,7 +91,7 @@ func await(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-deadline.C:
 			t.Fatalf("waited in vain for %s", what)
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(every):
 		}
 	}
 }

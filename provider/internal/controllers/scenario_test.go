@@ -156,6 +156,42 @@ func TestPaused(t *testing.T) {
 	s.told("Paused", "Resumed", "Destroyed")
 }
 
+// TestNotScheduled tells when a check last succeeded only as long as it is done at all: an alert looks at how long ago that is.
+func TestNotScheduled(t *testing.T) {
+	t.Parallel()
+	s := ticking(t)
+	tc := s.cluster()
+	told := func(op string) bool {
+		_, ok := series(t, "captf_last_success_timestamp_seconds", s.ns)["TerraformCluster prod "+op]
+		return ok
+	}
+	checked := func() {
+		s.clock.Advance(40 * time.Minute)
+		s.touch(tc)
+		await(t, "a check to be told", func() bool { return told("drift") })
+	}
+	pause := func(tc *infrav1.TerraformCluster) { tc.Annotations[clusterv1.PausedAnnotation] = "" }
+	proceed := func(tc *infrav1.TerraformCluster) { delete(tc.Annotations, clusterv1.PausedAnnotation) }
+	off := func(tc *infrav1.TerraformCluster) {
+		tc.Spec.Drift = &infrav1.DriftPolicy{IntervalSeconds: new(int32(0))}
+	}
+	checked()
+	for name, do := range map[string]func(*infrav1.TerraformCluster){"paused": pause, "turned off": off} {
+		change(s, tc, do)
+		await(t, "no check to be told when it is "+name, func() bool { return !told("drift") })
+		if !told("apply") {
+			t.Errorf("%s: the last apply is not told", name)
+		}
+		change(s, tc, func(tc *infrav1.TerraformCluster) { proceed(tc); tc.Spec.Drift = nil })
+		checked()
+	}
+	s.runner.HoldOperation(infrav1.OperationDestroy)
+	if err := s.c.Delete(t.Context(), tc); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "no check to be told when it is deleted", func() bool { return !told("drift") })
+}
+
 // TestState breaks the state of a cluster in every way. Each time nothing is run, a deletion is held, and the condition says
 // what to do; once the state is back the deletion goes on.
 func TestState(t *testing.T) {
@@ -211,10 +247,9 @@ func (s *story) namesBackups(tc *infrav1.TerraformCluster) {
 	if err := s.c.DeleteAllOf(s.t.Context(), &corev1.Secret{}, client.InNamespace(s.ns), client.MatchingLabels{infrav1.LabelStateBackup: "true"}); err != nil {
 		s.t.Fatal(err)
 	}
-	await(s.t, "the condition to know that there is no backup", func() bool {
-		s.touch(tc)
+	s.nudge("the condition to know that there is no backup", func() bool {
 		return strings.Contains(is(s, tc, infrav1.StateReadableCondition, infrav1.StateLostReason), "no complete backup")
-	})
+	}, tc)
 }
 
 // TestStateOfNamespaceThatGoes: a state that is gone with its namespace cannot be put back there, and nobody is told to.
@@ -475,11 +510,22 @@ func TestForeignLock(t *testing.T) {
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("11-22")},
 	}
 	controllerstest.Create(t.Context(), t, s.c, lock)
-	await(t, "the condition", func() bool {
-		s.touch(tc)
+	s.nudge("the condition", func() bool {
 		return conditions.HasReason(tc, infrav1.StateReadableCondition, infrav1.StateLockedReason)
-	})
+	}, tc)
 	says(s, tc, infrav1.StateReadableCondition, infrav1.StateLockedReason, "me@laptop", "kubectl annotate", "captf.io/force-unlock=11-22")
+	since := conditions.Get(tc, infrav1.StateReadableCondition).LastTransitionTime
+	s.clock.Advance(5 * time.Minute)
+	s.touch(tc)
+	settle(t)
+	if is(s, tc, infrav1.StateReadableCondition, infrav1.StateLockedReason); conditions.Get(tc, infrav1.StateReadableCondition).LastTransitionTime != since {
+		t.Errorf("the state was locked at %s, and is said to be since a later pass", since)
+	}
+	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Annotations[infrav1.AnnotationForceUnlock] = "33" })
+	await(t, "the wrong ID to be told", func() bool {
+		message := is(s, tc, infrav1.StateReadableCondition, infrav1.StateLockedReason)
+		return strings.Contains(message, `"33", which is not the ID of that lock`)
+	})
 	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Annotations[infrav1.AnnotationForceUnlock] = "11-22" })
 	is(s, tc, infrav1.StateReadableCondition, infrav1.StateReadReason)
 	s.told("StateLocked", "ForceUnlocked")
@@ -676,6 +722,32 @@ func TestRetain(t *testing.T) {
 	}
 	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Spec.DeletionPolicy = infrav1.DeletionPolicyDestroy })
 	controllerstest.AwaitGone(t.Context(), t, s.c, tc)
+}
+
+// TestUnresolvedPolicy keeps a machine that takes its policy from a TerraformCluster that is gone, until it has one of its own.
+func TestUnresolvedPolicy(t *testing.T) {
+	t.Parallel()
+	s := ticking(t)
+	tm := s.machine()
+	tc := &infrav1.TerraformCluster{}
+	if err := s.c.Get(t.Context(), client.ObjectKey{Namespace: s.ns, Name: "prod"}, tc); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.c.Delete(t.Context(), tc); err != nil {
+		t.Fatal(err)
+	}
+	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Finalizers = nil }) // as nobody should
+	controllerstest.AwaitGone(t.Context(), t, s.c, tc)
+	if err := s.c.Delete(t.Context(), tm); err != nil {
+		t.Fatal(err)
+	}
+	says(s, tm, infrav1.DeletingCondition, infrav1.DeletionPolicyUnresolvedReason, "spec.deletionPolicy")
+	settle(t)
+	if n := len(s.jobs(infrav1.OperationDestroy)); n != 0 {
+		t.Errorf("%d destroys were started", n)
+	}
+	change(s, tm, func(tm *infrav1.TerraformMachine) { tm.Spec.DeletionPolicy = infrav1.DeletionPolicyDestroy })
+	controllerstest.AwaitGone(t.Context(), t, s.c, tm)
 }
 
 // TestRemediation marks the Machine of a terminated instance for replacement, and takes the mark back when it is well (B-711, B-712).
@@ -907,10 +979,9 @@ func TestHashScheme(t *testing.T) {
 	for _, name := range names {
 		change(s, s.secret(name), func(secret *corev1.Secret) { secret.Annotations[infrav1.AnnotationInputsHash] = "h1:" + hash })
 	}
-	await(t, "the hashes to be rewritten", func() bool {
-		s.touch(tc)
+	s.nudge("the hashes to be rewritten", func() bool {
 		return s.secret(names[0]).Annotations[infrav1.AnnotationInputsHash] == hash && s.secret(names[1]).Annotations[infrav1.AnnotationInputsHash] == hash
-	})
+	}, tc)
 	settle(t)
 	if n := len(s.jobs(infrav1.OperationApply)); n != 1 {
 		t.Errorf("%d applies were started", n)

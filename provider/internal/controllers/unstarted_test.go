@@ -105,11 +105,10 @@ func TestCannotStart(t *testing.T) {
 			change(s, tc, func(tc *infrav1.TerraformCluster) {
 				tc.Spec.Defaults = &infrav1.ClusterDefaults{Jobs: pullSecret.DeepCopy()}
 			})
-			await(s.t, "a Job with the pull secret", func() bool {
-				s.touch(tm)
+			s.nudge("a Job with the pull secret", func() bool {
 				j := of()
 				return j != nil && len(j.Spec.Template.Spec.ImagePullSecrets) == 1
-			})
+			}, tm)
 			controllerstest.Await(s.t.Context(), s.t, s.c, tm, "applied", controllerstest.Applied[*infrav1.TerraformMachine])
 		},
 		"a deletion": func(s *story) {
@@ -213,13 +212,11 @@ func TestWithdrawnGate(t *testing.T) {
 		t.Errorf("the machine does not wait any more: %v", c)
 	}
 	suspend(s, job)
-	await(t, "both to be applied", func() bool {
+	s.nudge("both to be applied", func() bool {
 		s.clock.Advance(time.Minute)
-		s.touch(tm)
-		s.touch(tc)
 		return controllerstest.Applied(s.reread(tm)) && s.c.Get(t.Context(), client.ObjectKeyFromObject(tc), tc) == nil &&
 			controllerstest.Applied(tc) && tc.Status.ActiveJob == nil
-	})
+	}, tm, tc)
 }
 
 // TestUnstartedYields has a machine whose image cannot be pulled while its cluster is to be applied: the cluster, and the other
@@ -241,12 +238,10 @@ func TestUnstartedYields(t *testing.T) {
 	is(s, tm, infrav1.ApplyJobSucceededCondition, infrav1.ImagePullFailedReason) // nobody waits: it is left to its deadline
 	s.runner.LetGo()
 	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Spec.Source.Image = "registry.test/cluster:v2" })
-	await(t, "cluster and machine to be applied", func() bool {
-		s.touch(tm)
-		s.touch(tc)
+	s.nudge("cluster and machine to be applied", func() bool {
 		return s.c.Get(t.Context(), client.ObjectKeyFromObject(tc), tc) == nil && tc.Status.Source.Image == "registry.test/cluster:v2" &&
 			controllerstest.Applied(tc) && controllerstest.Applied(s.reread(tm))
-	})
+	}, tm, tc)
 	now := &batchv1.Job{}
 	if err := s.c.Get(t.Context(), client.ObjectKeyFromObject(job), now); client.IgnoreNotFound(err) != nil || now.UID == job.UID {
 		t.Errorf("the Job that did not start is still there: %v", err)
@@ -271,18 +266,18 @@ func TestGenerationOfJob(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	f := faults.New()
-	tc := &infrav1.TerraformCluster{}
+	var live *infrav1.TerraformCluster // only the function that is armed touches it from then on
 	var newest atomic.Int64
 	arm := once(f, func(c faults.Call) bool {
 		return c.Client == "cached" && c.Verb == faults.Patch && c.Kind.Kind == "TerraformCluster" && c.Subresource == ""
 	}, func() {
-		live := tc.DeepCopy()
 		change(s, live, func(tc *infrav1.TerraformCluster) { tc.Spec.Source.Image = "registry.test/cluster:v3" })
 		newest.Store(live.Generation)
 	})
 	s.start(f)
-	tc = s.cluster()
+	tc := s.cluster()
 	s.runner.HoldOperation(infrav1.OperationApply)
+	live = tc.DeepCopy()
 	arm()
 	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Spec.Source.Image = "registry.test/cluster:v2" })
 	controllerstest.Await(t.Context(), t, s.c, tc, "running", func(tc *infrav1.TerraformCluster) bool { return tc.Status.ActiveJob != nil })
@@ -303,9 +298,9 @@ func TestWithdrawnGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	f := faults.New()
-	var job *batchv1.Job
+	var live *batchv1.Job // only the function that is armed touches it from then on
 	arm := once(f, func(c faults.Call) bool { return c.Verb == faults.Delete && c.Kind.Kind == "Job" }, func() {
-		change(s, job.DeepCopy(), func(j *batchv1.Job) {
+		change(s, live, func(j *batchv1.Job) {
 			j.Spec.Suspend = new(false)
 			delete(j.Annotations, infrav1.AnnotationWithdrawn)
 		})
@@ -314,8 +309,9 @@ func TestWithdrawnGoesOn(t *testing.T) {
 	s.runner.HoldOperation(infrav1.OperationApply)
 	tc := controllerstest.Cluster(t.Context(), t, s.c, s.ns, "prod", controllerstest.TestImages)
 	await(t, "the Job", func() bool { return len(s.jobs(infrav1.OperationApply)) == 1 })
-	job = &s.jobs(infrav1.OperationApply)[0]
+	job := &s.jobs(infrav1.OperationApply)[0]
 	s.waitingFor(job, "CreateContainerConfigError", noSecret)
+	live = job.DeepCopy()
 	arm()
 	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Spec.Jobs = pullSecret.DeepCopy() })
 	s.clock.Advance(3 * time.Minute)

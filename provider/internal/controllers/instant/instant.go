@@ -18,7 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,6 +69,8 @@ type Runner struct {
 	applies map[string]int
 	ran     int
 	held    map[infrav1.Operation]chan struct{}
+	// runs are the Jobs that run or have run: a Job has one pod, however often it changes.
+	runs map[types.UID]context.CancelFunc
 }
 
 // Applies returns how often each object's inputs were applied, by "<kind>/<name> <hash>".
@@ -122,21 +126,57 @@ func (r *Runner) Run(ctx context.Context, namespace string) error {
 			if !ok || e.Type == watch.Deleted || finished(job) || job.Labels[infrav1.LabelManaged] != "true" {
 				continue
 			}
+			work := r.next(ctx, job)
+			if work == nil {
+				continue
+			}
 			wg.Add(1)
 			limit <- struct{}{}
 			go func() {
 				defer func() { <-limit; wg.Done() }()
-				if job.Spec.Suspend != nil && *job.Spec.Suspend {
-					if !r.KeepSuspended {
-						_ = r.Suspend(ctx, job)
-					}
-					return
-				}
-				_ = r.End(ctx, job) // a Job that lacks its inputs is tried again when it changes, or deleted as stuck
+				work()
 			}()
 		}
 	}
 	return nil
+}
+
+// next is what is to be done about a Job that is there or has changed, nil for nothing.
+func (r *Runner) next(ctx context.Context, job *batchv1.Job) func() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.runs == nil {
+		r.runs = map[types.UID]context.CancelFunc{}
+	}
+	stop, runs := r.runs[job.UID]
+	switch suspended := job.Spec.Suspend != nil && *job.Spec.Suspend; {
+	case suspended && r.KeepSuspended, !suspended && runs:
+		return nil
+	case suspended:
+		if runs {
+			stop()
+			delete(r.runs, job.UID) // it may be let go on
+		}
+		return func() { r.persist(ctx, job, r.Suspend) }
+	}
+	run, cancel := context.WithCancel(ctx)
+	r.runs[job.UID] = cancel
+	return func() { r.persist(run, job, r.End) }
+}
+
+// persist does something about a Job until it is done or the Job is gone: others write the same objects.
+func (r *Runner) persist(ctx context.Context, job *batchv1.Job, do func(context.Context, *batchv1.Job) error) {
+	for ctx.Err() == nil && do(ctx, job) != nil {
+		live := &batchv1.Job{}
+		err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), live)
+		if apierrors.IsNotFound(err) || err == nil && live.UID != job.UID {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 func finished(job *batchv1.Job) bool {
@@ -154,15 +194,23 @@ func (r *Runner) Suspend(ctx context.Context, job *batchv1.Job) error {
 		client.MatchingLabels{batchv1.JobNameLabel: job.Name}, client.GracePeriodSeconds(0)); err != nil {
 		return err
 	}
-	live := &batchv1.Job{}
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	now := metav1.NewTime(r.Clock.Now())
-	live.Status.Conditions = []batchv1.JobCondition{{
-		Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, Reason: "JobSuspended", LastTransitionTime: now, LastProbeTime: now,
-	}}
-	return r.Client.Status().Update(ctx, live)
+	return r.status(ctx, job, func(s *batchv1.JobStatus, now metav1.Time) {
+		s.Conditions = []batchv1.JobCondition{{
+			Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, Reason: "JobSuspended", LastTransitionTime: now, LastProbeTime: now,
+		}}
+	})
+}
+
+// status changes the status of a Job, whatever else is changed in it meanwhile.
+func (r *Runner) status(ctx context.Context, job *batchv1.Job, change func(*batchv1.JobStatus, metav1.Time)) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		live := &batchv1.Job{}
+		if err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		change(&live.Status, metav1.NewTime(r.Clock.Now()))
+		return r.Client.Status().Update(ctx, live)
+	})
 }
 
 // End ends one Job: it waits for its inputs, writes the state that a run would leave, a pod that has ended, and the Job's end.
@@ -253,15 +301,7 @@ func (r *Runner) write(ctx context.Context, job *batchv1.Job, op infrav1.Operati
 		"mode": "managed", "type": "terraform_data", "name": "x", "provider": `provider["terraform.io/builtin/terraform"]`,
 		"instances": []any{map[string]any{"schema_version": 0, "attributes": map[string]any{"id": "x"}}},
 	}}
-	switch op {
-	case infrav1.OperationApply:
-		r.mu.Lock()
-		if r.applies == nil {
-			r.applies = map[string]int{}
-		}
-		r.applies[kind+"/"+name+" "+job.Annotations[infrav1.AnnotationInputsHash]]++
-		r.mu.Unlock()
-	case infrav1.OperationDestroy:
+	if op == infrav1.OperationDestroy {
 		outputs, resources = map[string]any{}, []any{}
 	}
 	raw, err := json.Marshal(map[string]any{
@@ -270,8 +310,18 @@ func (r *Runner) write(ctx context.Context, job *batchv1.Job, op infrav1.Operati
 	if err != nil {
 		return err
 	}
-	_, err = store.Write(ctx, key, raw, state.WriteOptions{Backups: 5, Job: job.Name, Apply: op == infrav1.OperationApply})
-	return err
+	if _, err := store.Write(ctx, key, raw, state.WriteOptions{Backups: 5, Job: job.Name, Apply: op == infrav1.OperationApply}); err != nil {
+		return err
+	}
+	if op == infrav1.OperationApply {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.applies == nil {
+			r.applies = map[string]int{}
+		}
+		r.applies[kind+"/"+name+" "+job.Annotations[infrav1.AnnotationInputsHash]]++
+	}
+	return nil
 }
 
 func roleOf(kind string) contract.Role {
@@ -396,29 +446,25 @@ func (r *Runner) Expire(ctx context.Context, job *batchv1.Job) error {
 
 // finish writes the end of the Job, as the Job controller would.
 func (r *Runner) finish(ctx context.Context, job *batchv1.Job, failure *result.Error) error {
-	live := &batchv1.Job{}
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), live); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	now := metav1.NewTime(r.Clock.Now())
-	live.Status.StartTime = &now
-	if failure == nil {
-		live.Status.Succeeded = 1
-		live.Status.CompletionTime = &now
-		live.Status.Conditions = []batchv1.JobCondition{
-			{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now, LastProbeTime: now},
-			{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now, LastProbeTime: now},
+	return r.status(ctx, job, func(s *batchv1.JobStatus, now metav1.Time) {
+		s.StartTime = &now
+		if failure == nil {
+			s.Succeeded = 1
+			s.CompletionTime = &now
+			s.Conditions = []batchv1.JobCondition{
+				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now, LastProbeTime: now},
+				{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now, LastProbeTime: now},
+			}
+			return
 		}
-	} else {
-		live.Status.Failed = 1
+		s.Failed = 1
 		reason := batchv1.JobReasonBackoffLimitExceeded
 		if failure.Kind == Deadline {
 			reason = batchv1.JobReasonDeadlineExceeded
 		}
-		live.Status.Conditions = []batchv1.JobCondition{
+		s.Conditions = []batchv1.JobCondition{
 			{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: now, LastProbeTime: now},
 			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: now, LastProbeTime: now},
 		}
-	}
-	return r.Client.Status().Update(ctx, live)
+	})
 }

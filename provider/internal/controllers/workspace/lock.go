@@ -48,15 +48,19 @@ func (p *pass) stepLock(ctx context.Context) (outcome, error) {
 	case state.VerdictLive:
 		return outcome{requeue: operation.GateRequeue}, nil
 	}
-	if asked := p.obj.GetAnnotations()[infrav1.AnnotationForceUnlock]; asked != "" && asked == lock.ID {
+	asked := p.obj.GetAnnotations()[infrav1.AnnotationForceUnlock]
+	if asked != "" && asked == lock.ID {
 		return outcome{}, p.forceUnlock(ctx, lock.ID)
 	}
 	if !conditions.HasReason(p.before, infrav1.StateReadableCondition, infrav1.StateLockedReason) {
 		metrics.StateUnreadable(p.Role.Kind(), infrav1.StateLockedReason)
 	}
 	if p.held == nil {
-		p.set(infrav1.StateReadableCondition, conditions.False(infrav1.StateLockedReason, "%s",
-			lock.ForeignMessage(strings.ToLower(p.Role.Kind()), p.obj.GetNamespace(), p.obj.GetName())))
+		message := lock.ForeignMessage(strings.ToLower(p.Role.Kind()), p.obj.GetNamespace(), p.obj.GetName())
+		if asked != "" {
+			message += fmt.Sprintf("; the annotation is there with the value %q, which is not the ID of that lock and counts for nothing", asked)
+		}
+		p.set(infrav1.StateReadableCondition, conditions.False(infrav1.StateLockedReason, "%s", message))
 	}
 	return outcome{requeue: operation.StateRequeue}, nil
 }

@@ -177,6 +177,7 @@ func (p *pass) close(ctx context.Context) error {
 	if _, err := conditions.SetReady(p.obj, p.now); err != nil {
 		return err
 	}
+	conditions.Settle(p.obj, p.seen)
 	p.obj.WorkspaceStatus().ObservedGeneration = p.read
 	p.measure()
 	if err := p.patchObject(ctx); err != nil {
@@ -205,12 +206,25 @@ func (p *pass) measure() {
 		g.UnhealthySamples(int(m.Status.UnhealthySamples))
 	}
 	for _, op := range []infrav1.Operation{infrav1.OperationApply, infrav1.OperationRefresh, infrav1.OperationDrift, infrav1.OperationDestroy} {
-		if runs := operation.NewestFirst(p.runs(), op); len(runs) > 0 {
+		if !p.scheduled(op) {
+			g.LastSuccess(string(op), time.Time{}) // nobody is to be told that it has not been done for long
+		} else if runs := operation.NewestFirst(p.runs(), op); len(runs) > 0 {
 			if i := slices.IndexFunc(runs, func(r operation.Run) bool { return r.Outcome == operation.Succeeded }); i >= 0 {
 				g.LastSuccess(string(op), runs[i].Finished)
 			}
 		}
 	}
+}
+
+// scheduled tells that an operation is done whenever it is due. Checks are not while the object is paused or deleted, and may be
+// turned off.
+func (p *pass) scheduled(op infrav1.Operation) bool {
+	every := operation.IntervalsOf(p.obj, p.cluster(), p.Options.DriftInterval)
+	interval, check := map[infrav1.Operation]time.Duration{
+		infrav1.OperationDrift:   every.Drift,
+		infrav1.OperationRefresh: max(every.HealthCheck, every.Membership),
+	}[op]
+	return !check || interval > 0 && p.obj.GetDeletionTimestamp().IsZero() && (p.owners == nil || !p.owners.Paused(p.obj))
 }
 
 // patchObject stores changes of metadata and spec.

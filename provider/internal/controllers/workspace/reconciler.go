@@ -18,6 +18,7 @@ import (
 	"github.com/captf-toolkit/captf/provider/internal/inputs"
 	"github.com/captf-toolkit/captf/provider/internal/inspect"
 	"github.com/captf-toolkit/captf/provider/internal/lease"
+	"github.com/captf-toolkit/captf/provider/internal/metrics"
 	"github.com/captf-toolkit/captf/provider/internal/record"
 	"github.com/captf-toolkit/captf/provider/internal/state"
 )
@@ -88,6 +89,7 @@ const watchFilterLabel = "cluster.x-k8s.io/watch-filter"
 // forget drops what is remembered of an object that is gone.
 func (r *Reconciler) forget(name types.NamespacedName) {
 	r.States.Forget(state.KeyFor(r.Role, name.Namespace, name.Name))
+	metrics.Forget(r.Role.Kind(), name.Namespace, name.Name)
 }
 
 // kind is what differs between the Go types of the three kinds.
