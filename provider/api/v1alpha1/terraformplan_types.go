@@ -70,7 +70,7 @@ type TerraformPlanSpec struct {
 	// +required
 	Summary PlanSummary `json:"summary,omitempty,omitzero"`
 
-	// approved lets the plan be applied. It cannot be taken back.
+	// approved lets the plan be applied, in a later release: this one makes no plans and applies none. It cannot be taken back.
 	// +optional
 	Approved *bool `json:"approved,omitempty"`
 
@@ -172,7 +172,7 @@ type TerraformPlanStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// TerraformPlan is a plan that waits to be reviewed. The controller makes it; a user approves it.
+// TerraformPlan is a plan that waits to be reviewed. The controller makes it, from a later release on; a user approves it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

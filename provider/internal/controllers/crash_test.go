@@ -237,6 +237,10 @@ func TestCrash(t *testing.T) {
 					s.start(f)
 				}
 				s.play()
+				// How many writes a story takes depends a little on how fast the machine is, so the last may not come.
+				if f.Pending() && n <= writes*9/10 {
+					t.Errorf("the story ended before its write %d of about %d: nothing was broken", n, writes)
+				}
 			})
 		}
 	}

@@ -37,7 +37,8 @@ func passes(t testing.TB) (n float64) {
 	return n
 }
 
-// series are those of a metric about the objects of a namespace, by their labels but the namespace, and their values.
+// series are those of a metric about the objects of a namespace, by their labels but the namespace, and their values. Counters are
+// about no namespace: "".
 func series(t testing.TB, name, namespace string) map[string]float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -48,7 +49,7 @@ func series(t testing.TB, name, namespace string) map[string]float64 {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			var labels []string
-			here := false
+			here := namespace == ""
 			for _, l := range m.GetLabel() {
 				if l.GetName() == "namespace" {
 					here = l.GetValue() == namespace
@@ -57,7 +58,7 @@ func series(t testing.TB, name, namespace string) map[string]float64 {
 				labels = append(labels, l.GetValue())
 			}
 			if f.GetName() == name && here {
-				out[strings.Join(labels, " ")] = m.GetGauge().GetValue()
+				out[strings.Join(labels, " ")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
 			}
 		}
 	}

@@ -192,6 +192,28 @@ func TestNotScheduled(t *testing.T) {
 	await(t, "no check to be told when it is deleted", func() bool { return !told("drift") })
 }
 
+// TestBackupsPruned keeps as many backups of a state as the manager is told to, and counts those that it lets go.
+func TestBackupsPruned(t *testing.T) {
+	t.Parallel()
+	s := ticking(t)
+	tc := s.cluster()
+	pruned := func() float64 { return series(t, "captf_state_backups_total", "")["TerraformCluster pruned"] }
+	before := pruned()
+	for version := 2; version <= s.options.StateBackups+2; version++ {
+		image := fmt.Sprintf("registry.test/cluster:v%d", version)
+		change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Spec.Source.Image = image })
+		controllerstest.Await(t.Context(), t, s.c, tc, image, func(tc *infrav1.TerraformCluster) bool {
+			return tc.Status.Source.Image == image && controllerstest.Applied(tc) && tc.Status.ActiveJob == nil
+		})
+	}
+	controllerstest.Await(t.Context(), t, s.c, tc, "of some backups", func(tc *infrav1.TerraformCluster) bool {
+		return len(tc.Status.StateBackups) == s.options.StateBackups
+	})
+	if pruned() == before {
+		t.Error("no backup is counted as pruned")
+	}
+}
+
 // TestState breaks the state of a cluster in every way. Each time nothing is run, a deletion is held, and the condition says
 // what to do; once the state is back the deletion goes on.
 func TestState(t *testing.T) {

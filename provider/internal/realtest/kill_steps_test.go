@@ -125,7 +125,11 @@ func (w *world) killAt(tc *infrav1.TerraformCluster, op infrav1.Operation, step,
 			if !ok {
 				continue
 			}
-			if err := kill(w, client.ObjectKeyFromObject(&pod), runtime); err != nil {
+			err := kill(w, client.ObjectKeyFromObject(&pod), runtime)
+			switch long := step == string(infrav1.OperationApply) || step == string(infrav1.OperationDestroy); {
+			case err != nil && long:
+				w.t.Errorf("killing the %s in %s: %s", part, step, err)
+			case err != nil:
 				w.t.Logf("killing the %s in %s came too late: %s", part, step, err) // the step, or the pod, was over
 			}
 			return

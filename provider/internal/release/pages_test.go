@@ -389,7 +389,7 @@ The versions that the tests of this tree are built with and run, taken from the 
 `)
 	rows := [][]string{
 		{"Cluster API: core, kubeadm bootstrap, KubeadmControlPlane", capi, "`make e2e`: controllers, webhooks and roles, installed by clusterctl"},
-		{"clusterctl", version("sigs.k8s.io/cluster-api", "clusterctl"), "`make e2e`: init, generate, describe, get kubeconfig, upgrade, move"},
+		{"clusterctl", version("sigs.k8s.io/cluster-api", "clusterctl"), "`make e2e`: init, generate, describe, get kubeconfig, upgrade, move, delete"},
 		{"Kubernetes of the management cluster", version("k8s.io/kubernetes", "kubernetes"), "all tests of the provider: kube-apiserver, kube-controller-manager"},
 		{"etcd of the management cluster", version("go.etcd.io/etcd/server/v3", "kubernetes"), "the same"},
 		{"Kubernetes of workload clusters", workload["OldKubernetes"] + ", " + workload["NewKubernetes"], "`make e2e`: created with the first, upgraded to the second; API servers in memory, Nodes as kubeadm would have made them"},

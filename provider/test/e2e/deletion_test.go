@@ -18,17 +18,24 @@ import (
 
 // TestDeletion deletes a cluster in the foreground, so that the garbage collector wants all of its objects to go at once, while
 // the module of a worker cannot destroy: no state goes before its time, the cluster's infrastructure waits, the diagnosis
-// names the worker, and when the cloud is healed all of it goes. In the background clusters are deleted by the other tests.
+// names the worker, and when the cloud is healed all of it goes. In the background clusters are deleted by the other tests. The
+// cluster's endpoint is one that the user gives when it is made, and stays it.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	w := start(t, "doomed")
 	cloud := newCloudAPI(t)
-	objects := w.generate("")
-	w.set(objects, "TerraformCluster", w.endpoint(), "spec", "variables")
+	objects := w.generate("", "machinepool")
+	given := w.endpoint()
+	w.set(objects, "Cluster", map[string]any{"host": given["endpoint_host"], "port": given["endpoint_port"]}, "spec", "controlPlaneEndpoint")
+	w.set(objects, "TerraformCluster", map[string]any{"endpoint_host": ""}, "spec", "variables")
 	w.ask(objects, "-md-0", cloud)
 	w.create(objects...)
-	w.awaitAvailable()
-	w.awaitMachines(want{1, 1, 0, oldVersion})
+	cluster := w.awaitAvailable()
+	w.awaitMachines(want{1, 1, 1, oldVersion})
+	w.check()
+	if at := cluster.Spec.ControlPlaneEndpoint; at.Host != given["endpoint_host"] || int64(at.Port) != given["endpoint_port"] {
+		t.Errorf("the endpoint was given as %v and is %s", given, at)
+	}
 
 	cloud.set("-md-0-", unknown)
 	w.stuckDeletion(func() { cloud.set("-md-0-", "running") })

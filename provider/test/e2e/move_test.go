@@ -17,11 +17,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,7 +83,7 @@ func (w *world) runs(other *world) (applies, destroys int) {
 func (w *world) moving(other *world, now want, how func()) {
 	w.t.Helper()
 	applies, destroys := w.runs(other)
-	booted := fmt.Sprint(w.booted())
+	booted, secrets := fmt.Sprint(w.booted()), w.secrets()
 	how()
 	w.await("nothing is left behind", func(ctx context.Context) (bool, string, error) {
 		left, err := w.left(ctx)
@@ -113,6 +117,59 @@ func (w *world) moving(other *world, now want, how func()) {
 	}
 	if after := fmt.Sprint(other.booted()); after != booted {
 		w.t.Errorf("the instances were %s and are %s", booted, after)
+	}
+	there := other.secrets()
+	if lost := slices.DeleteFunc(secrets, func(name string) bool { return slices.Contains(there, name) }); len(lost) > 0 {
+		w.t.Errorf("the Secrets %v did not move", lost)
+	}
+}
+
+// secrets are the Secrets of the namespace that have to move: not those of a run, nor the copies of credentials, which are made
+// again.
+func (w *world) secrets() []string {
+	w.t.Helper()
+	list := &corev1.SecretList{}
+	if err := w.List(w.t.Context(), list, inNamespace(w.ns)...); err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for i := range list.Items {
+		s := &list.Items[i]
+		ofRun := slices.ContainsFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Kind == "Job" })
+		if !ofRun && s.Labels[infrav1.LabelMirrored] == "" {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) < 2*len(w.booted()) { // each instance has a state and bootstrap data, to say the least
+		w.t.Fatalf("there are only the Secrets %v", names)
+	}
+	return names
+}
+
+// uninstalled removes the provider as a user does who needs it no more: nothing of it runs, and its CRDs stay.
+func (w *world) uninstalled() {
+	w.t.Helper()
+	w.clusterctl("delete", "--infrastructure", management.Provider, "--kubeconfig", w.on.Env.KubeconfigFile())
+	if version := w.installed(); version != "" {
+		w.t.Errorf("clusterctl still knows of version %s", version)
+	}
+	w.await("nothing of the provider is left", func(ctx context.Context) (bool, string, error) {
+		var left []string
+		for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &corev1.PodList{}, &rbacv1.ClusterRoleList{}, &admissionv1.ValidatingWebhookConfigurationList{}} {
+			if err := w.List(ctx, list, client.MatchingLabels{clusterv1.ProviderNameLabel: "infrastructure-" + management.Provider}); err != nil {
+				return false, "", err
+			}
+			if err := meta.EachListItem(list, func(o runtime.Object) error {
+				left = append(left, fmt.Sprintf("%T %s", o, o.(client.Object).GetName()))
+				return nil
+			}); err != nil {
+				return false, "", err
+			}
+		}
+		return len(left) == 0, strings.Join(left, ", "), nil
+	})
+	if err := w.List(w.t.Context(), &infrav1.TerraformClusterList{}); err != nil {
+		w.t.Errorf("the CRDs are gone, too: %s", err)
 	}
 }
 
@@ -351,4 +408,5 @@ func TestMove(t *testing.T) {
 		t.Errorf("the lock moved, too: %q, %v", holder, err)
 	}
 	there.deleteCluster()
+	there.uninstalled()
 }

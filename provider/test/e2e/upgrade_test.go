@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -97,16 +98,29 @@ func TestUpgradeProvider(t *testing.T) {
 	if at := since(); !at.Equal(&available) || falsy(cluster.Status.Conditions, clusterv1.AvailableCondition) != "" {
 		t.Errorf("the Cluster was available since %s, and is since %s", available, at)
 	}
+
+	// The new manager makes machines, and destroys them.
+	for _, now := range []want{{3, 2, 0, oldVersion}, {1, 1, 0, oldVersion}} {
+		change(w, w.controlPlane(), func(k *controlplanev1.KubeadmControlPlane) { k.Spec.Replicas = new(int32(now.controlPlanes)) })
+		change(w, w.deployment(), func(d *clusterv1.MachineDeployment) { d.Spec.Replicas = new(int32(now.workers)) })
+		w.awaitMachines(now)
+		w.awaitAvailable()
+		w.check()
+	}
+	if n := len(w.booted()); n != 2 {
+		t.Errorf("there are %d instances of 2 machines", n)
+	}
 	w.deleteCluster()
 }
 
-// installed is the version of the provider that clusterctl knows of.
+// installed is the version of the provider that clusterctl knows of, empty if it knows of none.
 func (w *world) installed() string {
 	w.t.Helper()
 	provider := &unstructured.Unstructured{}
 	provider.SetAPIVersion("clusterctl.cluster.x-k8s.io/v1alpha3")
 	provider.SetKind("Provider")
-	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: management.Namespace, Name: "infrastructure-" + management.Provider}, provider); err != nil {
+	key := client.ObjectKey{Namespace: management.Namespace, Name: "infrastructure-" + management.Provider}
+	if err := w.Get(w.t.Context(), key, provider); client.IgnoreNotFound(err) != nil {
 		w.t.Fatal(err)
 	}
 	version, _, _ := unstructured.NestedString(provider.Object, "version")

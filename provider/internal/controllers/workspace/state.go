@@ -174,11 +174,11 @@ func (p *pass) backup(ctx context.Context) error {
 		owner := p.ownerReference()
 		taken, err := p.States.Store.Backup(ctx, p.keyWithLabels(), state.BackupOptions{Job: deref(status.LastRun).Job, Owner: &owner})
 		if err != nil {
-			metrics.Backup(p.Role.Kind(), "skipped")
+			metrics.Backup(p.Role.Kind(), metrics.BackupSkipped)
 			return err
 		}
 		if taken {
-			metrics.Backup(p.Role.Kind(), "taken")
+			metrics.Backup(p.Role.Kind(), metrics.BackupTaken)
 			p.did("StateBackedUp", "a backup of serial %d of the state was taken", p.state.Serial)
 		}
 		if err := p.States.Store.Prune(ctx, p.key, p.Options.StateBackups); err != nil {
@@ -189,12 +189,19 @@ func (p *pass) backup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	listed := status.StateBackups
 	status.StateBackups = nil
 	for _, b := range backups {
 		if b.Complete && b.Bytes > 0 && len(status.StateBackups) < 16 {
 			status.StateBackups = append(status.StateBackups, infrav1.StateBackup{
 				Serial: serial(b.Serial), TakenAt: metav1.NewTime(b.TakenAt), Bytes: b.Bytes,
 			})
+		}
+	}
+	// The broker removes the oldest one when it takes one; its metrics are seen by nobody.
+	for _, old := range listed {
+		if !slices.ContainsFunc(status.StateBackups, func(b infrav1.StateBackup) bool { return b.Serial == old.Serial }) {
+			metrics.Backup(p.Role.Kind(), metrics.BackupPruned)
 		}
 	}
 	return nil
