@@ -195,12 +195,16 @@ func TestNotScheduled(t *testing.T) {
 // TestBackupsPruned keeps as many backups of a state as the manager is told to, and counts those that it lets go.
 func TestBackupsPruned(t *testing.T) {
 	t.Parallel()
-	s := ticking(t)
+	s := newStory(t)
+	var version atomic.Int32 // a state that says nothing new needs no backup
+	s.runner.Change = func(_, _ string, outputs map[string]any) { outputs["exports"] = map[string]any{"version": version.Load()} }
+	s.start(nil)
 	tc := s.cluster()
 	pruned := func() float64 { return series(t, "captf_state_backups_total", "")["TerraformCluster pruned"] }
 	before := pruned()
-	for version := 2; version <= s.options.StateBackups+2; version++ {
-		image := fmt.Sprintf("registry.test/cluster:v%d", version)
+	for n := 2; n <= s.options.StateBackups+2; n++ {
+		version.Store(int32(n))
+		image := fmt.Sprintf("registry.test/cluster:v%d", n)
 		change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Spec.Source.Image = image })
 		controllerstest.Await(t.Context(), t, s.c, tc, image, func(tc *infrav1.TerraformCluster) bool {
 			return tc.Status.Source.Image == image && controllerstest.Applied(tc) && tc.Status.ActiveJob == nil
