@@ -197,7 +197,9 @@ func TestBackupsPruned(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	var version atomic.Int32 // a state that says nothing new needs no backup
-	s.runner.Change = func(_, _ string, outputs map[string]any) { outputs["exports"] = map[string]any{"version": version.Load()} }
+	s.runner.Change = func(_, _ string, outputs map[string]any) {
+		outputs["exports"] = map[string]any{"version": version.Load()}
+	}
 	s.start(nil)
 	tc := s.cluster()
 	pruned := func() float64 { return series(t, "captf_state_backups_total", "")["TerraformCluster pruned"] }
