@@ -79,8 +79,8 @@ func (w *world) runs(other *world) (applies, destroys int) {
 }
 
 // moving moves the Cluster to another management cluster in some way, and waits until it is there as it was: nothing is left
-// behind, nothing was applied or destroyed, and the instances are the same.
-func (w *world) moving(other *world, now want, how func()) {
+// behind, nothing was applied but what was due anyway, nothing was destroyed, and the instances are the same.
+func (w *world) moving(other *world, now want, due int, how func()) {
 	w.t.Helper()
 	applies, destroys := w.runs(other)
 	booted, secrets := fmt.Sprint(w.booted()), w.secrets()
@@ -112,8 +112,15 @@ func (w *world) moving(other *world, now want, how func()) {
 		}
 		return len(list.Items) == now.controlPlanes+now.workers && len(not) == 0, fmt.Sprint(len(list.Items), " ", not), nil
 	})
-	if a, d := w.runs(other); a != applies || d != destroys {
-		w.t.Errorf("%d applies and %d destroys were started by the move", a-applies, d-destroys)
+	if due > 0 {
+		other.await("what was due is applied", func(context.Context) (bool, string, error) {
+			a, _ := w.runs(other)
+			return a >= applies+due, "", nil
+		})
+		other.awaitIdle()
+	}
+	if a, d := w.runs(other); a != applies+due || d != destroys {
+		w.t.Errorf("%d applies and %d destroys were started by the move", a-applies-due, d-destroys)
 	}
 	if after := fmt.Sprint(other.booted()); after != booted {
 		w.t.Errorf("the instances were %s and are %s", booted, after)
@@ -339,7 +346,7 @@ func TestMove(t *testing.T) {
 	w.awaitMachines(now)
 	w.movable(there.on)
 
-	w.moving(there, now, func() {
+	w.moving(there, now, 0, func() {
 		creates := there.gate(func(q *http.Request) bool {
 			return q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/terraformmachines")
 		})
@@ -370,7 +377,8 @@ func TestMove(t *testing.T) {
 	})
 	there.await("the module waits for the cloud", func(context.Context) (bool, string, error) { return cloud.holds() > 0, "", nil })
 	there.unmovable(w.on, there.name, "move/blocked", "move/job-running", "move/state-locked")
-	there.moving(w, now, func() {
+	const ofThePool = 1 // it gets the new failure domain, too, once nothing is paused
+	there.moving(w, now, ofThePool, func() {
 		var asked atomic.Int32
 		deletes := there.gate(func(q *http.Request) bool {
 			if q.Method == http.MethodGet && strings.HasSuffix(q.URL.Path, "/terraformclusters/"+there.name) {
@@ -403,7 +411,7 @@ func TestMove(t *testing.T) {
 		return c != nil && c.Reason == infrav1.StateLockedReason, fmt.Sprint(c)
 	})
 	w.unmovable(there.on, w.name, "move/state-locked")
-	w.moving(there, now, func() { w.move(there) })
+	w.moving(there, now, 0, func() { w.move(there) })
 	if holder, err := there.lockHolder(t.Context()); err != nil || holder != "" {
 		t.Errorf("the lock moved, too: %q, %v", holder, err)
 	}
