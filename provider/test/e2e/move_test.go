@@ -160,9 +160,13 @@ func (w *world) uninstalled() {
 	if version := w.installed(); version != "" {
 		w.t.Errorf("clusterctl still knows of version %s", version)
 	}
+	w.shell(w, w.block("clusterctl.md", "kubectl delete clusterroles"))
 	w.await("nothing of the provider is left", func(ctx context.Context) (bool, string, error) {
 		var left []string
-		for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &corev1.PodList{}, &rbacv1.ClusterRoleList{}, &admissionv1.ValidatingWebhookConfigurationList{}} {
+		for _, list := range []client.ObjectList{
+			&appsv1.DeploymentList{}, &corev1.PodList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
+			&admissionv1.ValidatingWebhookConfigurationList{}, &admissionv1.ValidatingAdmissionPolicyList{},
+		} {
 			if err := w.List(ctx, list, client.MatchingLabels{clusterv1.ProviderNameLabel: "infrastructure-" + management.Provider}); err != nil {
 				return false, "", err
 			}
