@@ -1052,3 +1052,26 @@ func setConfirmed(tc *infrav1.TerraformCluster, job string) {
 	}
 	tc.Annotations[infrav1.AnnotationConfirmNoResources] = job
 }
+
+// TestMovedAway takes the copy of the credentials and then all that used it away, as clusterctl does at the source of a move: the
+// identity says that nobody uses it, and may be deleted.
+func TestMovedAway(t *testing.T) {
+	t.Parallel()
+	s := ticking(t)
+	tc := s.cluster()
+	id := &infrav1.TerraformClusterIdentity{}
+	id.Name = tc.Spec.IdentityRef.Name
+	controllerstest.Await(t.Context(), t, s.c, id, "used", func(id *infrav1.TerraformClusterIdentity) bool { return slices.Contains(id.Status.Namespaces, s.ns) })
+	change(s, tc, func(tc *infrav1.TerraformCluster) { tc.Annotations[clusterv1.PausedAnnotation] = "" })
+	is(s, tc, infrav1.PausedCondition, infrav1.PausedReason)
+	for _, obj := range []client.Object{s.secret("captf-creds-" + id.Name), tc} {
+		change(s, obj, func(o client.Object) { // which replaces all annotations
+			o.SetFinalizers(nil)
+			o.SetAnnotations(map[string]string{"clusterctl.cluster.x-k8s.io/delete-for-move": "", clusterv1.PausedAnnotation: ""})
+		})
+		if err := s.c.Delete(t.Context(), obj); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+	}
+	controllerstest.Await(t.Context(), t, s.c, id, "not used", func(id *infrav1.TerraformClusterIdentity) bool { return len(id.Status.Namespaces) == 0 })
+}

@@ -337,8 +337,12 @@ func TestUsers(t *testing.T) {
 			t.Errorf("the users of role %s are %v, not %s", role, got, want)
 		}
 	}
-	if got := credentials.MirrorIdentity(t.Context(), w.mirror()); len(got) != 1 || got[0].Name != identity.Name {
-		t.Errorf("the identity of the mirror is %v", got)
+	mirror := w.mirror()
+	for name, annotations := range map[string]map[string]string{"as it is": mirror.Annotations, "without annotations": nil} {
+		mirror.Annotations = annotations
+		if got := credentials.MirrorIdentity(w.api)(t.Context(), mirror); len(got) != 1 || got[0].Name != identity.Name {
+			t.Errorf("%s: the identity of the mirror is %v", name, got)
+		}
 	}
 }
 

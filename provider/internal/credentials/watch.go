@@ -13,6 +13,7 @@ import (
 
 	"github.com/captf-toolkit/captf/contract"
 	infrav1 "github.com/captf-toolkit/captf/provider/api/v1alpha1"
+	"github.com/captf-toolkit/captf/provider/internal/names"
 )
 
 // IdentityUsers maps a TerraformClusterIdentity to the objects of a role that resolve to it (B-505). Use it with
@@ -56,12 +57,26 @@ func uses(object infrav1.Workspace, cluster *infrav1.TerraformCluster, identity 
 }
 
 // MirrorIdentity maps a mirror to its identity. Use it with MirrorChanged, on the metadata of Secrets.
-func MirrorIdentity(_ context.Context, mirror client.Object) []reconcile.Request {
-	name := mirror.GetAnnotations()[infrav1.AnnotationIdentity]
-	if name == "" {
+//
+// A mirror that has no annotation any more is mapped by its name: clusterctl move replaces all annotations of what it deletes at
+// the source.
+func MirrorIdentity(cache client.Reader) handler.MapFunc {
+	return func(ctx context.Context, mirror client.Object) []reconcile.Request {
+		if name := mirror.GetAnnotations()[infrav1.AnnotationIdentity]; name != "" {
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
+		}
+		identities := &infrav1.TerraformClusterIdentityList{}
+		if err := cache.List(ctx, identities, client.UnsafeDisableDeepCopy); err != nil {
+			log.FromContext(ctx).Error(err, "listing identities failed", "mirror", client.ObjectKeyFromObject(mirror))
+			return nil
+		}
+		for i := range identities.Items {
+			if name := identities.Items[i].Name; names.Mirror(name) == mirror.GetName() {
+				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
+			}
+		}
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
 }
 
 // MirrorChanged lets through what the status of an identity may depend on: that a mirror appears or goes, or gets its first

@@ -205,9 +205,14 @@ func (w *world) identity() {
 	w.t.Helper()
 	objects := w.decode(w.clusterctl("generate", "yaml", "--from", filepath.Join(shared.release.Dir, "identity.yaml")))
 	w.create(objects...)
-	w.t.Cleanup(func() { // it belongs to no namespace
+	w.t.Cleanup(func() { // it belongs to no namespace, and may go once it knows that nobody uses it
+		ctx := context.WithoutCancel(w.t.Context())
 		for _, o := range of(objects, "TerraformClusterIdentity") {
-			if err := client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.t.Context()), o)); err != nil {
+			var err error
+			if wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				err = client.IgnoreNotFound(w.Delete(ctx, o))
+				return err == nil, nil
+			}) != nil && !w.t.Failed() { // what a failed test leaves may use it
 				w.t.Error(err)
 			}
 		}

@@ -49,7 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&infrav1.TerraformClusterIdentity{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(credentials.MirrorIdentity), builder.WithPredicates(credentials.MirrorChanged())).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(credentials.MirrorIdentity(mgr.GetCache())), builder.WithPredicates(credentials.MirrorChanged())).
 		WithOptions(options).
 		Complete(r)
 }
