@@ -5,9 +5,12 @@ package unpack_test
 import (
 	"archive/tar"
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,5 +145,55 @@ func TestOwners(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"7:8 dtr-xr-xr-x", "9:10 -rwx--x--x", "11:12 Lrwxrwxrwx"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRefuses says what keeps an image from being unpacked. What is there already is neither written nor followed.
+func TestRefuses(t *testing.T) {
+	entries := []tar.Header{
+		{Name: "dir/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "file", Typeflag: tar.TypeReg, Mode: 0o644},
+		{Name: "link", Typeflag: tar.TypeSymlink, Linkname: "file"}, {Name: "other", Typeflag: tar.TypeLink, Linkname: "file"},
+	}
+	for name, prepare := range map[string]func(dir string) error{
+		"a file in the place of the root":   func(dir string) error { return os.WriteFile(dir, []byte("mine"), 0o600) },
+		"a file in the place of the parent": func(dir string) error { return os.WriteFile(filepath.Dir(dir), []byte("mine"), 0o600) },
+		"a directory that is there":         func(dir string) error { return os.MkdirAll(filepath.Join(dir, "dir"), 0o750) },
+		"a file that is there":              func(dir string) error { return touch(dir, "file") },
+		"a link that is there":              func(dir string) error { return touch(dir, "link") },
+		"a hard link that is there":         func(dir string) error { return touch(dir, "other") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := filepath.Join(t.TempDir(), "parent")
+			dir := filepath.Join(parent, "root")
+			if name != "a file in the place of the parent" {
+				if err := os.Mkdir(parent, 0o750); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := unpack.Into(t.Context(), open(t, entries), dir, unpack.Options{}); err == nil || !strings.HasPrefix(err.Error(), "unpacking the image: ") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// touch makes a file in a directory, which is made.
+func touch(dir, name string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600)
+}
+
+// TestStops: who waits no longer gets nothing.
+func TestStops(t *testing.T) {
+	files := open(t, []tar.Header{{Name: "file", Typeflag: tar.TypeReg, Mode: 0o644}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := unpack.Into(ctx, files, filepath.Join(t.TempDir(), "root"), unpack.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }
