@@ -42,7 +42,7 @@ import (
 
 // patience is how long anything may take: much longer than it does on a slow machine, and than any wait between two tries of the
 // provider or of Cluster API, so that only a hang fails.
-var patience = flag.Duration("patience", 15*time.Minute, "how long to wait for anything")
+var patience = flag.Duration("patience", 12*time.Minute, "how long to wait for anything")
 
 // shared is what the tests have in common.
 var shared struct {
