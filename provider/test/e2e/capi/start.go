@@ -42,7 +42,11 @@ type Options struct {
 }
 
 // DefaultGates are the feature gates that differ from Cluster API's own: clusters of a class are to be tested, and the pause
-// of a second between two reconciliations of an object only makes tests slow.
+// of a second between two reconciliations of an object makes tests slow.
+//
+// That gate is also the one which lets a reconciliation wait for its cache (reconcilerWrapper of Cluster API's util/controller).
+// Without it a MachineSet may, very rarely and on a busy machine, take the KubeadmConfig of a Machine that it has just made for an
+// orphan: the Machine waits for "KubeadmConfig does not exist" then. That is Cluster API without its guard, no fault of the provider.
 func DefaultGates() map[string]bool {
 	return map[string]bool{"MachinePool": true, "ClusterTopology": true, "ReconcilerRateLimiting": false}
 }
