@@ -134,10 +134,11 @@ func (o Options) poolTemplate(ctx context.Context, r *review, before, after *inf
 		role: contract.RoleMachinePool, at: templateSpec, before: &old.Spec.WorkspaceSpec, after: &template.Spec.WorkspaceSpec,
 		deleting: deleting(after), template: true,
 	})
-	for name, set := range map[string]bool{"providerID": template.Spec.ProviderID != "", "providerIDList": len(template.Spec.ProviderIDList) > 0} {
-		if set && create {
-			r.warn("%s means nothing in a template: each pool gets its own", templateSpec.Child(name))
-		}
+	if create && template.Spec.ProviderID != "" {
+		r.warn("%s means nothing in a template: each pool gets its own", templateSpec.Child("providerID"))
+	}
+	if create && len(template.Spec.ProviderIDList) > 0 {
+		r.warn("%s means nothing in a template: each pool gets its own", templateSpec.Child("providerIDList"))
 	}
 	warnLater(r, templateSpec, before, after)
 }
